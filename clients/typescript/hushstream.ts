@@ -121,9 +121,13 @@ export class Hushstream {
     return this.#json("POST", `${path(model)}/decisions`, body, true);
   }
 
-  /** Tells what a decision earned; refused with 410 once its batch is closed. */
-  async reward(model: string, event: string, value: number): Promise<void> {
-    await this.#send("POST", `${path(model)}/decisions/${encoded(event)}/reward`, { value });
+  /**
+   * Tells what a decision earned; refused with 410 once its batch is closed. A reward that is told
+   * again with its id counts once; without one it gets a random one.
+   */
+  async reward(model: string, event: string, value: number, id?: string): Promise<void> {
+    const body = { value, reward_id: id ?? crypto.randomUUID() };
+    await this.#send("POST", `${path(model)}/decisions/${encoded(event)}/reward`, body, true);
   }
 
   /** Makes a deferred decision count. */

@@ -8,9 +8,9 @@
     decision = hush.decide("banner", {"age": 31, "device": "phone"})
     hush.reward("banner", decision.event_id, 1.0)
 
-A decision can be asked again with the same `event_id`, and is then the same; so it is sent again if
-the server is busy or was not reached. Rewards are sent once: if that fails, tell them again only
-where a repeated reward is not added up.
+A decision can be asked again with the same `event_id`, and is then the same; a reward can be told
+again with the same `reward_id`, and counts once. So both are sent again if the server is busy or was
+not reached.
 """
 
 from __future__ import annotations
@@ -277,10 +277,15 @@ class _Calls:
             body["defer"] = True
         return self._ask("POST", f"{_model(model)}/decisions", body, read=_decision, again=True)
 
-    def reward(self, model: str, event_id: str, value: float) -> Any:
-        """Tells what a decision earned; refused with 410 once its batch is closed."""
+    def reward(self, model: str, event_id: str, value: float, reward_id: str | None = None) -> Any:
+        """Tells what a decision earned; refused with 410 once its batch is closed.
+
+        A reward that is told again with its `reward_id` counts once; without one it gets a random
+        one, and a second call is a second reward.
+        """
         path = f"{_model(model)}/decisions/{_part(event_id)}/reward"
-        return self._ask("POST", path, {"value": float(value)}, read=_nothing)
+        body = {"value": float(value), "reward_id": _id(reward_id)}
+        return self._ask("POST", path, body, read=_nothing, again=True)
 
     def activate(self, model: str, event_id: str) -> Any:
         """Makes a deferred decision count."""

@@ -179,7 +179,7 @@ def test_records_and_predictions(role, model):
     assert 0 <= prediction["number"] <= 10
 
 
-def test_what_may_be_sent_again_is_and_a_reward_is_not():
+def test_what_may_be_sent_again_is():
     seen, answers = [], []
 
     class Busy(http.server.BaseHTTPRequestHandler):
@@ -207,10 +207,16 @@ def test_what_may_be_sent_again_is_and_a_reward_is_not():
     answers += [(503, {}), (429, {}), (200, ok)]
     assert client.decide("m", CONTEXT).action == "red"
     assert len(seen) == 3 and seen[0] == seen[1] == seen[2]
+    # A reward has an id of its own, so that it counts once.
+    answers += [(503, {}), (200, {}), (200, {})]
+    client.reward("m", "e", 1)
+    client.reward("m", "e", 1)
+    assert len(seen) == 6 and seen[3] == seen[4] and seen[3]["reward_id"] != seen[5]["reward_id"]
+    # A token is made once.
     answers += [(503, {"detail": "busy"})]
     with pytest.raises(Refusal, match="busy"):
-        client.reward("m", "e", 1)
-    assert len(seen) == 4
+        client.make_token("t", "reader")
+    assert len(seen) == 7
     busy.shutdown()
 
 

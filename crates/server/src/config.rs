@@ -44,6 +44,16 @@ pub struct Config {
 }
 
 impl Config {
+    /// Whether the server itself speaks TLS.
+    #[must_use]
+    pub fn has_tls(&self) -> bool {
+        #[cfg(feature = "tls")]
+        let has = self.tls.is_some();
+        #[cfg(not(feature = "tls"))]
+        let has = false;
+        has
+    }
+
     /// The defaults for a folder: loopback, real noise.
     #[must_use]
     pub fn new(data: PathBuf) -> Self {

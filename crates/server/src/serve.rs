@@ -35,7 +35,7 @@ pub fn serve(config: Config, told: impl Fn(&App, SocketAddr)) -> Result<(), Star
 /// The router of everything that requests can ask for.
 pub fn router(app: &Arc<App>) -> Router {
     let mut api = api::router(app);
-    let pages = web::router(api.clone());
+    let pages = web::router(api.clone(), app.config.has_tls());
     let origins: Vec<HeaderValue> = app
         .config
         .cors

@@ -1,6 +1,6 @@
 //! The audit log.
 
-use super::{About, Call, LINES, Route};
+use super::{Call, LINES, Route};
 use crate::auth::hex;
 use crate::clock::rfc3339;
 use crate::problem::Problem;
@@ -14,20 +14,18 @@ use serde_json::json;
 const MOST: usize = 1000;
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![Route::new(
-        Managers,
-        About {
-            method: Method::GET,
-            path: "/v1/audit",
-            id: "get-audit",
-            summary: "Who did what: hash-chained lines, no values",
-            body: None,
-            query: &[("after", "Count")],
-            answers: &[(200, "Audit", LINES)],
-            problems: &[],
-        },
-        get,
-    )]
+    vec![
+        Route::new(
+            Managers,
+            Method::GET,
+            "/v1/audit",
+            "get-audit",
+            "Who did what: hash-chained lines, no values",
+            get,
+        )
+        .asks(&[("after", "Count")])
+        .gives(&[(200, "Audit", LINES)]),
+    ]
 }
 
 async fn get(call: Call) -> Result<Public, Problem> {

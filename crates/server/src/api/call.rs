@@ -128,6 +128,16 @@ impl Call {
         self.app.model(tenant, name)
     }
 
+    /// The name of an event of this token in the store.
+    ///
+    /// # Errors
+    /// 401.
+    pub fn event(&self, row: &ModelRow, id: &str) -> Result<[u8; 16], Problem> {
+        let family = &self.caller()?.family;
+        let secret = &self.app.secret;
+        Ok(secret.event(&row.tenant, family, row.number, id))
+    }
+
     /// A parameter of the query.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Data sets: the people, and the budget of what is told about them.
 
-use super::{About, Call, JSON, Route};
+use super::{Call, JSON, Route};
 use crate::problem::Problem;
 use crate::rounds::Filled;
 use crate::store::{DatasetRow, Lane, Reached, encode, store_error};
@@ -13,81 +13,60 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 pub(super) fn routes() -> Vec<Route> {
-    let about = |method, path, id, summary| About {
-        method,
-        path,
-        id,
-        summary,
-        body: None,
-        query: &[],
-        answers: &[(200, "Dataset", JSON)],
-        problems: &[404, 503],
-    };
-    let one = "/v1/datasets/{dataset}";
     vec![
         Route::new(
             Operators,
-            About {
-                body: Some(("NewDataset", JSON)),
-                answers: &[(200, "Dataset", JSON), (201, "Dataset", JSON)],
-                problems: &[404, 409, 422, 503],
-                ..about(
-                    Method::PUT,
-                    one,
-                    "put-dataset",
-                    "Make a data set with its budget",
-                )
-            },
+            Method::PUT,
+            "/v1/datasets/{dataset}",
+            "put-dataset",
+            "Make a data set with its budget",
             put,
-        ),
+        )
+        .takes("NewDataset", JSON)
+        .gives(&[(200, "Dataset", JSON), (201, "Dataset", JSON)])
+        .fails(&[404, 409, 422, 503]),
         Route::new(
             Overseers,
-            about(
-                Method::GET,
-                one,
-                "get-dataset",
-                "The budget, and who spent it",
-            ),
+            Method::GET,
+            "/v1/datasets/{dataset}",
+            "get-dataset",
+            "The budget, and who spent it",
             get,
-        ),
+        )
+        .gives(&[(200, "Dataset", JSON)])
+        .fails(&[404, 503]),
         Route::new(
             Overseers,
-            About {
-                answers: &[(200, "Datasets", JSON)],
-                problems: &[503],
-                ..about(Method::GET, "/v1/datasets", "get-datasets", "All data sets")
-            },
+            Method::GET,
+            "/v1/datasets",
+            "get-datasets",
+            "All data sets",
             list,
-        ),
+        )
+        .gives(&[(200, "Datasets", JSON)])
+        .fails(&[503]),
         Route::new(
             Operators,
-            About {
-                body: Some(("NewBudget", JSON)),
-                problems: &[404, 409, 422, 503],
-                ..about(
-                    Method::POST,
-                    "/v1/datasets/{dataset}/budget",
-                    "post-budget",
-                    "Raise the budget: a decision about the people in the data",
-                )
-            },
+            Method::POST,
+            "/v1/datasets/{dataset}/budget",
+            "post-budget",
+            "Raise the budget: a decision about the people in the data",
             raise,
-        ),
+        )
+        .takes("NewBudget", JSON)
+        .gives(&[(200, "Dataset", JSON)])
+        .fails(&[404, 409, 422, 503]),
         Route::new(
             Operators,
-            About {
-                body: Some(("Forget", JSON)),
-                answers: &[(200, "Forgotten", JSON)],
-                problems: &[404, 422, 503],
-                ..about(
-                    Method::POST,
-                    "/v1/datasets/{dataset}/forget",
-                    "forget",
-                    "Make slots null that were not learned from yet",
-                )
-            },
+            Method::POST,
+            "/v1/datasets/{dataset}/forget",
+            "forget",
+            "Make slots null that were not learned from yet",
             forget,
-        ),
+        )
+        .takes("Forget", JSON)
+        .gives(&[(200, "Forgotten", JSON)])
+        .fails(&[404, 422, 503]),
     ]
 }
 
@@ -187,12 +166,14 @@ fn shown(
         "models": statement.runs.len(),
     });
     if runs {
-        let models = call.app.models(tenant)?;
+        let (models, caller) = (call.app.models(tenant)?, call.caller()?);
         let owner = |number: u64| {
             let own = |model: &&crate::store::ModelRow| {
                 model.dataset == name && model.charge == Some(number)
             };
-            models.iter().find(own).map(|model| model.name.clone())
+            let found = models.iter().find(own).map(|model| &model.name);
+            // A token for some models is not told the names of others.
+            found.filter(|name| caller.check_model(name).is_ok())
         };
         let runs: Vec<Value> = statement
             .runs

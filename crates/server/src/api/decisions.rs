@@ -1,11 +1,11 @@
 //! Decisions, their rewards, and slots for decisions at the edge.
 
 use super::models::check_task;
-use super::{About, Call, JSON, Route};
+use super::{Call, JSON, Route};
 use crate::app::App;
 use crate::clock::rfc3339;
 use crate::problem::Problem;
-use crate::rounds::{Cell, Filled, Slot, Told};
+use crate::rounds::{Added, Aggregation, Cell, Filled, MOST_REWARDS, Slot};
 use crate::spec::{Cells, cells};
 use crate::store::{Lane, ModelRow, Reached, Taken, Tx};
 use crate::told::{Clients, ForAsker, Public};
@@ -20,86 +20,61 @@ pub(super) const ID_BYTES: usize = 128;
 const PERSON_BYTES: usize = 256;
 
 pub(super) fn routes() -> Vec<Route> {
-    let about = |method, path, id, summary| About {
-        method,
-        path,
-        id,
-        summary,
-        body: None,
-        query: &[],
-        answers: &[(204, "", "")],
-        problems: &[404, 409, 410, 422, 503],
-    };
     vec![
         Route::new(
             Clients,
-            About {
-                body: Some(("NewDecision", JSON)),
-                answers: &[(200, "Decision", JSON)],
-                problems: &[404, 409, 410, 422, 429, 503],
-                ..about(
-                    Method::POST,
-                    "/v1/models/{model}/decisions",
-                    "decide",
-                    "A decision, for the person who asked and nobody else",
-                )
-            },
+            Method::POST,
+            "/v1/models/{model}/decisions",
+            "decide",
+            "A decision, for the person who asked and nobody else",
             decide,
         )
+        .takes("NewDecision", JSON)
+        .gives(&[(200, "Decision", JSON)])
+        .fails(&[404, 409, 410, 422, 429, 503])
         .of_content(),
         Route::new(
             Clients,
-            About {
-                body: Some(("Reward", JSON)),
-                ..about(
-                    Method::POST,
-                    "/v1/models/{model}/decisions/{event}/reward",
-                    "reward",
-                    "What came of a decision, before its batch is closed",
-                )
-            },
+            Method::POST,
+            "/v1/models/{model}/decisions/{event}/reward",
+            "reward",
+            "What came of a decision, before its batch is closed",
             reward,
         )
+        .takes("Reward", JSON)
+        .fails(&[404, 409, 410, 422, 503])
         .private(),
         Route::new(
             Clients,
-            about(
-                Method::POST,
-                "/v1/models/{model}/decisions/{event}/activate",
-                "activate",
-                "A deferred decision was shown: it counts",
-            ),
+            Method::POST,
+            "/v1/models/{model}/decisions/{event}/activate",
+            "activate",
+            "A deferred decision was shown: it counts",
             activate,
         )
+        .fails(&[404, 409, 410, 422, 503])
         .private(),
         Route::new(
             Clients,
-            About {
-                body: Some(("NewSlot", JSON)),
-                answers: &[(201, "Slot", JSON)],
-                problems: &[404, 409, 422, 429, 503],
-                ..about(
-                    Method::POST,
-                    "/v1/models/{model}/slots",
-                    "take-slot",
-                    "A slot for a decision at the edge, when it is made",
-                )
-            },
+            Method::POST,
+            "/v1/models/{model}/slots",
+            "take-slot",
+            "A slot for a decision at the edge, when it is made",
             take,
-        ),
+        )
+        .takes("NewSlot", JSON)
+        .gives(&[(201, "Slot", JSON)])
+        .fails(&[404, 409, 422, 429, 503]),
         Route::new(
             Clients,
-            About {
-                body: Some(("Outcome", JSON)),
-                ..about(
-                    Method::PUT,
-                    "/v1/models/{model}/slots/{event}",
-                    "fill-slot",
-                    "What was decided at the edge, and what came of it",
-                )
-            },
+            Method::PUT,
+            "/v1/models/{model}/slots/{event}",
+            "fill-slot",
+            "What was decided at the edge, and what came of it",
             fill,
         )
+        .takes("Outcome", JSON)
+        .fails(&[404, 409, 410, 422, 503])
         .private(),
     ]
 }
@@ -216,12 +191,8 @@ pub(super) fn person(
     }
 }
 
-fn asked(
-    app: &App,
-    object: &Map<String, Value>,
-    row: &ModelRow,
-    dataset: u64,
-) -> Result<Asked, Problem> {
+fn asked(app: &App, object: &Value, row: &ModelRow, dataset: u64) -> Result<Asked, Problem> {
+    let object = object.as_object().ok_or_else(Problem::internal)?;
     let keys = ["context", "actions", "exclude", "person", "defer"];
     check_keys(object, &keys)?;
     let nothing = Value::Object(Map::new());
@@ -307,25 +278,22 @@ async fn decide(call: Call) -> Result<ForAsker, Problem> {
         Err(problem) => (random_id()?, Err(problem)),
     };
     call.admit(1)?;
-    let family = &call.caller()?.family;
-    let answer = decision(&call.app, row, family, event, object).await?;
+    let answer = decision(&call, row, event, object).await?;
     Ok(ForAsker::json(200, &answer))
 }
 
 /// Takes a slot for what is asked, decides, and gives the answer once it is durable. A body that is
 /// no JSON takes its slot too: a number that JSON does not have (NaN, 1e999) is somebody's content.
 pub(super) async fn decision(
-    app: &Arc<App>,
+    call: &Call,
     row: Arc<ModelRow>,
-    family: &str,
     event: String,
     object: Result<Map<String, Value>, Problem>,
 ) -> Result<AskerOnly<Value>, Problem> {
-    let id = app.secret.event(&row.tenant, family, row.number, &event);
-    let text = object
-        .clone()
-        .map(|object| Value::Object(object).to_string());
-    let text = text.unwrap_or_default();
+    let app = &call.app;
+    let id = call.event(&row, &event)?;
+    let object = object.map(Value::Object);
+    let text = object.as_ref().map_or_else(|_| String::new(), Value::to_string);
     let body = app.secret.body(row.number, text.as_bytes());
     let dataset = app.dataset(&row.tenant, &row.dataset)?.number;
     app.policies.newest(&row)?;
@@ -364,16 +332,7 @@ pub(super) async fn decision(
             let drawn = draw(app, row, &serving, given, (&app.boot, slot))?;
             Ok((asked, drawn))
         });
-        let mut stored = Slot {
-            id,
-            body,
-            filled: Filled::Null,
-            told: Told::default(),
-            deferred: false,
-            activated: false,
-            deleted: false,
-            person: None,
-        };
+        let mut stored = Slot::null(id, body);
         let (asked, drawn) = match drawn {
             Ok(drawn) => drawn,
             // What the schema refuses leaves its slot null.
@@ -458,11 +417,7 @@ pub(super) async fn told_about(
     if event.len() > ID_BYTES {
         return Err(Problem::not_found("event"));
     }
-    let family = &call.caller()?.family;
-    let id = call
-        .app
-        .secret
-        .event(&row.tenant, family, row.number, event);
+    let id = call.event(&row, event)?;
     let done = call.app.committer.write(Lane::Others, move |tx| {
         let (slot, mut stored) = match tx.reach(row.number, id)? {
             Reached::Open(slot, stored) => (slot, stored),
@@ -491,15 +446,41 @@ fn reward_of(value: Option<&Value>, place: &str) -> Result<f64, Problem> {
     number.ok_or_else(|| Problem::unprocessable(told).at(place.to_owned()))
 }
 
-fn add_reward(tx: &mut Tx<'_>, row: &ModelRow, stored: &mut Slot, value: f64) {
+/// The id of a reward, where there is one. A reward that is added up needs one: it may be sent
+/// again, and nothing else tells it from another of the same value.
+fn reward_id(value: Option<&Value>, row: &ModelRow) -> Result<Option<String>, Problem> {
+    let wrong = |told| Err(Problem::unprocessable(told).at("reward_id"));
+    match value {
+        None | Some(Value::Null) if row.aggregation == Aggregation::Sum => wrong(
+            "this model adds rewards up: each needs a reward_id of its own, and the same one when \
+             it is sent again",
+        ),
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(id)) if (1..=ID_BYTES).contains(&id.len()) => Ok(Some(id.clone())),
+        Some(_) => wrong("allowed: a text of 1 to 128 bytes"),
+    }
+}
+
+fn add_reward(
+    tx: &mut Tx<'_>,
+    row: &ModelRow,
+    stored: &mut Slot,
+    (value, id): (f64, Option<[u8; 16]>),
+) -> Result<(), Problem> {
     let is_first = stored.told.count() == 0;
-    stored.told.add(value, row.aggregation);
+    let added = stored.told.add(value, id, row.aggregation);
+    if added == Added::Full {
+        let told = format!("a decision takes at most {MOST_REWARDS} rewards with an id");
+        return Err(Problem::conflict(told).at("reward_id"));
+    }
     let (low, high) = row.reward_bounds;
+    let is_clipped = added == Added::New && !(low..=high).contains(&value);
     tx.change(row.number, |_, exact| {
         exact.rewards += u64::from(is_first);
         exact.repeated += u64::from(!is_first);
-        exact.clipped += u64::from(!(low..=high).contains(&value));
+        exact.clipped += u64::from(is_clipped);
     });
+    Ok(())
 }
 
 async fn reward(call: Call) -> Result<Public, Problem> {
@@ -509,12 +490,16 @@ async fn reward(call: Call) -> Result<Public, Problem> {
 
 /// Takes the reward of the path's event.
 pub(super) async fn rewarded(call: &Call, row: Arc<ModelRow>) -> Result<Public, Problem> {
-    let object = object(call, &["value"])?;
+    let object = object(call, &["value", "reward_id"])?;
     let value = reward_of(object.get("value"), "value")?;
+    let (app, id) = (
+        Arc::clone(&call.app),
+        reward_id(object.get("reward_id"), &row)?,
+    );
     let change = move |tx: &mut Tx<'_>, row: &ModelRow, stored: &mut Slot| {
         check_task(row, true)?;
-        add_reward(tx, row, stored, value);
-        Ok(())
+        let id = id.map(|id| app.secret.reward(stored.id, &id));
+        add_reward(tx, row, stored, (value, id))
     };
     told_about(call, row, change, |exact| exact.late += 1).await
 }
@@ -544,8 +529,7 @@ async fn take(call: Call) -> Result<Public, Problem> {
     let event = event_id(&object)?;
     call.admit(1)?;
     let app = Arc::clone(&call.app);
-    let family = &call.caller()?.family;
-    let id = app.secret.event(&row.tenant, family, row.number, &event);
+    let id = call.event(&row, &event)?;
     let body = app.secret.body(row.number, b"slot");
     let policy = app.policies.newest(&row)?.published.version;
     let own = Arc::clone(&app);
@@ -563,16 +547,7 @@ async fn take(call: Call) -> Result<Public, Problem> {
             }
         };
         own.metrics.public.slots.inc();
-        let stored = Slot {
-            id,
-            body,
-            filled: Filled::Null,
-            told: Told::default(),
-            deferred: false,
-            activated: false,
-            deleted: false,
-            person: None,
-        };
+        let stored = Slot::null(id, body);
         tx.put_slot(row.number, slot, &stored)?;
         Ok(Ok((true, closes_by(tx, &row, slot))))
     });
@@ -653,10 +628,12 @@ async fn fill(call: Call) -> Result<Public, Problem> {
             boot,
         };
         stored.person = person;
-        if let Some(value) = value {
-            add_reward(tx, row, stored, value);
-        }
-        Ok(())
+        let Some(value) = value else {
+            return Ok(());
+        };
+        // An outcome that is sent again is the same outcome: it is not added up.
+        let id = (row.aggregation == Aggregation::Sum).then_some(stored.id);
+        add_reward(tx, row, stored, (value, id))
     };
     told_about(&call, model, change, |exact| exact.late += 1).await
 }

@@ -1,6 +1,6 @@
 //! Public events of a model, as server-sent events.
 
-use super::{About, Call, Route};
+use super::{Call, Route};
 use crate::problem::Problem;
 use crate::told::{Public, Readers};
 use axum::body::Body;
@@ -13,22 +13,21 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior};
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![Route::new(
-        Readers,
-        About {
-            method: Method::GET,
-            path: "/v1/models/{model}/events",
-            id: "get-events",
-            summary: "Batches that close and releases, as they happen",
-            body: None,
-            query: &[],
-            answers: &[(200, "Any", "text/event-stream")],
-            problems: &[404],
-        },
-        events,
-    )]
+    vec![
+        Route::new(
+            Readers,
+            Method::GET,
+            "/v1/models/{model}/events",
+            "get-events",
+            "Batches that close and releases, as they happen",
+            events,
+        )
+        .gives(&[(200, "Any", "text/event-stream")])
+        .fails(&[404]),
+    ]
 }
 
 struct Texts(mpsc::Receiver<String>);
@@ -61,6 +60,9 @@ async fn events(call: Call) -> Result<Public, Problem> {
         if let Some(object) = first.as_object_mut() {
             object.remove("settings");
         }
+        // A clock of its own: events do not put off the next look.
+        let mut looks = tokio::time::interval_at(Instant::now() + LOOK, LOOK);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut number = 0;
         let mut quiet = 0;
         let mut waiting = Some(text(number, "state", &first));
@@ -81,7 +83,7 @@ async fn events(call: Call) -> Result<Public, Problem> {
                     Err(RecvError::Lagged(_)) => {}
                     Err(RecvError::Closed) => events = call.app.hub.watch(row.number),
                 },
-                () = tokio::time::sleep(LOOK) => {
+                _ = looks.tick() => {
                     let Ok(state) = call.app.state(row.number) else { return };
                     let now = Some(json!(state.next_slot));
                     quiet += 1;

@@ -69,18 +69,6 @@ pub(crate) enum Logged {
     Nothing,
 }
 
-/// What a route says about itself.
-pub(crate) struct About {
-    pub(crate) method: Method,
-    pub(crate) path: &'static str,
-    pub(crate) id: &'static str,
-    pub(crate) summary: &'static str,
-    pub(crate) body: Option<(&'static str, &'static str)>,
-    pub(crate) query: &'static [(&'static str, &'static str)],
-    pub(crate) answers: &'static [(u16, &'static str, &'static str)],
-    pub(crate) problems: &'static [u16],
-}
-
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const LINES: &str = "application/x-ndjson";
 /// The most bytes of a JSON body.
@@ -88,7 +76,14 @@ const LIMIT: usize = 64 << 10;
 
 impl Route {
     /// A route for these tokens, whose answers they may be told.
-    pub(crate) fn new<W, A, F>(_: W, about: About, handler: fn(Call) -> F) -> Self
+    pub(crate) fn new<W, A, F>(
+        _: W,
+        method: Method,
+        path: &'static str,
+        id: &'static str,
+        summary: &'static str,
+        handler: fn(Call) -> F,
+    ) -> Self
     where
         W: Who,
         A: ToldTo<W>,
@@ -104,20 +99,44 @@ impl Route {
             })
         };
         Self {
-            method: about.method,
-            path: about.path,
-            id: about.id,
-            summary: about.summary,
+            method,
+            path,
+            id,
+            summary,
             roles: W::ROLES,
             is_open: W::ROLES.is_empty(),
-            body: about.body,
-            query: about.query,
-            answers: about.answers,
-            problems: about.problems,
+            body: None,
+            query: &[],
+            answers: &[(204, "", "")],
+            problems: &[],
             limit: LIMIT,
             logged: Logged::Whole,
             handler: Arc::new(answer),
         }
+    }
+
+    /// It takes a body of this schema and type.
+    pub(crate) fn takes(mut self, schema: &'static str, kind: &'static str) -> Self {
+        self.body = Some((schema, kind));
+        self
+    }
+
+    /// Its query has these parameters.
+    pub(crate) fn asks(mut self, query: &'static [(&'static str, &'static str)]) -> Self {
+        self.query = query;
+        self
+    }
+
+    /// Its answers, if not 204 alone: status, schema, type.
+    pub(crate) fn gives(mut self, answers: &'static [(u16, &'static str, &'static str)]) -> Self {
+        self.answers = answers;
+        self
+    }
+
+    /// Problems that it has besides those of every route.
+    pub(crate) fn fails(mut self, problems: &'static [u16]) -> Self {
+        self.problems = problems;
+        self
     }
 
     pub(crate) fn up_to(mut self, bytes: usize) -> Self {

@@ -1,6 +1,6 @@
 //! Models: planned, begun, shown, paused.
 
-use super::{About, Call, JSON, Route};
+use super::{Call, JSON, Route};
 use crate::clock::rfc3339;
 use crate::problem::Problem;
 use crate::spec::ModelSpec;
@@ -13,115 +13,85 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 pub(super) fn routes() -> Vec<Route> {
-    let about = |method, path, id, summary| About {
-        method,
-        path,
-        id,
-        summary,
-        body: None,
-        query: &[],
-        answers: &[(204, "", "")],
-        problems: &[404, 409],
-    };
-    let one = "/v1/models/{model}";
     vec![
         Route::new(
             Operators,
-            About {
-                body: Some(("NewModel", JSON)),
-                answers: &[(200, "Plan", JSON)],
-                problems: &[404, 422, 503],
-                ..about(
-                    Method::POST,
-                    "/v1/models:plan",
-                    "plan-model",
-                    "What a model would cost: spends nothing",
-                )
-            },
+            Method::POST,
+            "/v1/models:plan",
+            "plan-model",
+            "What a model would cost: spends nothing",
             plan,
-        ),
+        )
+        .takes("NewModel", JSON)
+        .gives(&[(200, "Plan", JSON)])
+        .fails(&[404, 422, 503]),
         Route::new(
             Operators,
-            About {
-                body: Some(("NewModel", JSON)),
-                answers: &[(200, "Model", JSON), (201, "Model", JSON)],
-                problems: &[404, 409, 422, 503],
-                ..about(
-                    Method::PUT,
-                    one,
-                    "put-model",
-                    "Charge the data set and begin a model",
-                )
-            },
+            Method::PUT,
+            "/v1/models/{model}",
+            "put-model",
+            "Charge the data set and begin a model",
             put,
-        ),
+        )
+        .takes("NewModel", JSON)
+        .gives(&[(200, "Model", JSON), (201, "Model", JSON)])
+        .fails(&[404, 409, 422, 503]),
         Route::new(
             Readers,
-            About {
-                answers: &[(200, "Model", JSON)],
-                problems: &[404],
-                ..about(
-                    Method::GET,
-                    one,
-                    "get-model",
-                    "Where a model is, and what it promises",
-                )
-            },
+            Method::GET,
+            "/v1/models/{model}",
+            "get-model",
+            "Where a model is, and what it promises",
             get,
-        ),
+        )
+        .gives(&[(200, "Model", JSON)])
+        .fails(&[404]),
         Route::new(
             Readers,
-            About {
-                answers: &[(200, "Models", JSON)],
-                problems: &[],
-                ..about(Method::GET, "/v1/models", "get-models", "All models")
-            },
+            Method::GET,
+            "/v1/models",
+            "get-models",
+            "All models",
             list,
-        ),
+        )
+        .gives(&[(200, "Models", JSON)]),
         Route::new(
             Operators,
-            about(
-                Method::POST,
-                "/v1/models/{model}:pause",
-                "pause-model",
-                "No slots from the next batch on",
-            ),
+            Method::POST,
+            "/v1/models/{model}:pause",
+            "pause-model",
+            "No slots from the next batch on",
             pause,
-        ),
+        )
+        .fails(&[404, 409]),
         Route::new(
             Operators,
-            about(
-                Method::POST,
-                "/v1/models/{model}:resume",
-                "resume-model",
-                "Slots again",
-            ),
+            Method::POST,
+            "/v1/models/{model}:resume",
+            "resume-model",
+            "Slots again",
             resume,
-        ),
+        )
+        .fails(&[404, 409]),
         Route::new(
             Operators,
-            about(
-                Method::POST,
-                "/v1/models/{model}:close-batch",
-                "close-batch",
-                "The open batch is full at the next whole hour",
-            ),
+            Method::POST,
+            "/v1/models/{model}:close-batch",
+            "close-batch",
+            "The open batch is full at the next whole hour",
             close,
-        ),
+        )
+        .fails(&[404, 409]),
         Route::new(
             Operators,
-            About {
-                answers: &[(200, "Exact", JSON)],
-                problems: &[404],
-                ..about(
-                    Method::GET,
-                    "/v1/models/{model}/operator",
-                    "get-operator",
-                    "Exact numbers, computed from private data: for the operator only",
-                )
-            },
+            Method::GET,
+            "/v1/models/{model}/operator",
+            "get-operator",
+            "Exact numbers, computed from private data: for the operator only",
             operator,
-        ),
+        )
+        .gives(&[(200, "Exact", JSON)])
+        .fails(&[404]),
     ]
 }
 

@@ -1,66 +1,50 @@
 //! The node itself: health, the document, and whose token this is.
 
-use super::{About, Call, JSON, Route};
+use super::{Call, JSON, Route};
 use crate::problem::Problem;
 use crate::told::{Anyone, Everybody, Public};
 use axum::http::Method;
 use serde_json::json;
 
 pub(super) fn routes() -> Vec<Route> {
-    let get = |path, id, summary, answers| About {
-        method: Method::GET,
-        path,
-        id,
-        summary,
-        body: None,
-        query: &[],
-        answers,
-        problems: &[],
-    };
     vec![
         Route::new(
             Everybody,
-            get(
-                "/v1/livez",
-                "live",
-                "Whether the server runs",
-                &[(200, "Health", JSON)],
-            ),
+            Method::GET,
+            "/v1/livez",
+            "live",
+            "Whether the server runs",
             live,
-        ),
+        )
+        .gives(&[(200, "Health", JSON)]),
         Route::new(
             Everybody,
-            About {
-                problems: &[503],
-                ..get(
-                    "/v1/readyz",
-                    "ready",
-                    "Whether the store takes anything",
-                    &[(200, "Health", JSON)],
-                )
-            },
+            Method::GET,
+            "/v1/readyz",
+            "ready",
+            "Whether the store takes anything",
             ready,
-        ),
+        )
+        .gives(&[(200, "Health", JSON)])
+        .fails(&[503]),
         Route::new(
             Everybody,
-            get(
-                "/v1/openapi.json",
-                "openapi",
-                "This document",
-                &[(200, "Any", JSON)],
-            ),
+            Method::GET,
+            "/v1/openapi.json",
+            "openapi",
+            "This document",
             openapi,
-        ),
+        )
+        .gives(&[(200, "Any", JSON)]),
         Route::new(
             Anyone,
-            get(
-                "/v1/whoami",
-                "whoami",
-                "Whose token this is",
-                &[(200, "Whoami", JSON)],
-            ),
+            Method::GET,
+            "/v1/whoami",
+            "whoami",
+            "Whose token this is",
             whoami,
-        ),
+        )
+        .gives(&[(200, "Whoami", JSON)]),
     ]
 }
 

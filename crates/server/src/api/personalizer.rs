@@ -7,7 +7,7 @@
 
 use super::decisions::{activated, any_object, decision, random_id, rewarded};
 use super::models::check_task;
-use super::{About, Call, JSON, Route};
+use super::{Call, JSON, Route};
 use crate::problem::Problem;
 use crate::store::ModelRow;
 use crate::told::{Clients, ForAsker, Public};
@@ -16,54 +16,39 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 pub(super) fn routes() -> Vec<Route> {
-    let about = |path, id, summary| About {
-        method: Method::POST,
-        path,
-        id,
-        summary,
-        body: None,
-        query: &[],
-        answers: &[(204, "", "")],
-        problems: &[404, 409, 410, 422, 503],
-    };
     vec![
         Route::new(
             Clients,
-            About {
-                body: Some(("Rank", JSON)),
-                answers: &[(201, "Ranked", JSON)],
-                problems: &[404, 409, 410, 422, 429, 503],
-                ..about(
-                    "/personalizer/v1.1-preview.3/rank",
-                    "personalizer-rank",
-                    "A decision, as Personalizer's clients ask for it",
-                )
-            },
+            Method::POST,
+            "/personalizer/v1.1-preview.3/rank",
+            "personalizer-rank",
+            "A decision, as Personalizer's clients ask for it",
             rank,
         )
+        .takes("Rank", JSON)
+        .gives(&[(201, "Ranked", JSON)])
+        .fails(&[404, 409, 410, 422, 429, 503])
         .of_content(),
         Route::new(
             Clients,
-            About {
-                body: Some(("Reward", JSON)),
-                ..about(
-                    "/personalizer/v1.1-preview.3/events/{event}/reward",
-                    "personalizer-reward",
-                    "A reward, as Personalizer's clients tell it",
-                )
-            },
+            Method::POST,
+            "/personalizer/v1.1-preview.3/events/{event}/reward",
+            "personalizer-reward",
+            "A reward, as Personalizer's clients tell it",
             reward,
         )
+        .takes("Reward", JSON)
+        .fails(&[404, 409, 410, 422, 503])
         .private(),
         Route::new(
             Clients,
-            about(
-                "/personalizer/v1.1-preview.3/events/{event}/activate",
-                "personalizer-activate",
-                "An activation, as Personalizer's clients tell it",
-            ),
+            Method::POST,
+            "/personalizer/v1.1-preview.3/events/{event}/activate",
+            "personalizer-activate",
+            "An activation, as Personalizer's clients tell it",
             activate,
         )
+        .fails(&[404, 409, 410, 422, 503])
         .private(),
     ]
 }
@@ -160,8 +145,7 @@ async fn rank(call: Call) -> Result<ForAsker, Problem> {
         Err(problem) => (random_id()?, Err(problem), Vec::new()),
     };
     call.admit(1)?;
-    let family = &call.caller()?.family;
-    let answer = decision(&call.app, row, family, event, object).await?;
+    let answer = decision(&call, row, event, object).await?;
     let told = answer.map(|answer| {
         let ranked = answer["ranking"].as_array().cloned().unwrap_or_default();
         let mut ranking: Vec<Value> = ranked

@@ -1,12 +1,12 @@
 //! Supervised learning: records, late targets, predictions.
 
-use super::decisions::{check_keys, event_id, learned_from, object, person, random_id};
+use super::decisions::{check_keys, event_id, object, person, random_id, told_about};
 use super::models::check_task;
-use super::{About, Call, JSON, LINES, Route};
+use super::{Call, JSON, LINES, Route};
 use crate::problem::Problem;
-use crate::rounds::{Cell, Filled, Slot, Told};
+use crate::rounds::{Cell, Filled, Slot};
 use crate::spec::{Cells, cell, cells};
-use crate::store::{Lane, ModelRow, Reached, Taken};
+use crate::store::{Lane, ModelRow, Taken, Tx};
 use crate::told::{Clients, ForAsker, Public, Users};
 use axum::http::Method;
 use hushstream::{AskerOnly, Prediction};
@@ -18,64 +18,42 @@ const BYTES: usize = 8 << 20;
 const MOST_LINES: usize = 10_000;
 
 pub(super) fn routes() -> Vec<Route> {
-    let about = |method, path, id, summary| About {
-        method,
-        path,
-        id,
-        summary,
-        body: None,
-        query: &[],
-        answers: &[],
-        problems: &[404, 409, 422, 503],
-    };
     vec![
         Route::new(
             Clients,
-            About {
-                body: Some(("Records", LINES)),
-                answers: &[(200, "Taken", JSON)],
-                problems: &[404, 409, 422, 429, 503],
-                ..about(
-                    Method::POST,
-                    "/v1/models/{model}/records",
-                    "post-records",
-                    "Records to learn from, one JSON object per line",
-                )
-            },
+            Method::POST,
+            "/v1/models/{model}/records",
+            "post-records",
+            "Records to learn from, one JSON object per line",
             take,
         )
+        .takes("Records", LINES)
+        .gives(&[(200, "Taken", JSON)])
+        .fails(&[404, 409, 422, 429, 503])
         .up_to(BYTES)
         .of_content(),
         Route::new(
             Clients,
-            About {
-                body: Some(("Target", JSON)),
-                answers: &[(204, "", "")],
-                problems: &[404, 409, 410, 422, 503],
-                ..about(
-                    Method::PUT,
-                    "/v1/models/{model}/records/{event}/target",
-                    "put-target",
-                    "The target of a record, before its batch is closed",
-                )
-            },
+            Method::PUT,
+            "/v1/models/{model}/records/{event}/target",
+            "put-target",
+            "The target of a record, before its batch is closed",
             target,
         )
+        .takes("Target", JSON)
+        .fails(&[404, 409, 410, 422, 503])
         .private(),
         Route::new(
             Users,
-            About {
-                body: Some(("Rows", JSON)),
-                answers: &[(200, "Predictions", JSON)],
-                ..about(
-                    Method::POST,
-                    "/v1/models/{model}/predict",
-                    "predict",
-                    "Predictions of the newest published model",
-                )
-            },
+            Method::POST,
+            "/v1/models/{model}/predict",
+            "predict",
+            "Predictions of the newest published model",
             predict,
         )
+        .takes("Rows", JSON)
+        .gives(&[(200, "Predictions", JSON)])
+        .fails(&[404, 409, 422, 503])
         .up_to(BYTES),
     ]
 }
@@ -84,16 +62,14 @@ pub(super) fn routes() -> Vec<Route> {
 struct Line {
     event: [u8; 16],
     body: [u8; 16],
-    /// None if it is no JSON object.
-    object: Option<Map<String, Value>>,
+    /// Null if the line is no JSON object.
+    object: Value,
 }
 
 /// The lines of a body. Their number and their ids are public, and checked before any takes a slot;
 /// a line that is no JSON object takes one too, as somebody's content that cannot be read.
 fn lines(call: &Call, row: &ModelRow) -> Result<Vec<Line>, Problem> {
     let mut all = Vec::new();
-    let family = &call.caller()?.family;
-    let secret = &call.app.secret;
     for (number, line) in (1_u64..).zip(call.body.split(|byte| *byte == b'\n')) {
         let line = line.trim_ascii();
         if line.is_empty() {
@@ -108,17 +84,14 @@ fn lines(call: &Call, row: &ModelRow) -> Result<Vec<Line>, Problem> {
             Ok(Value::Object(mut object)) => {
                 let event = event_id(&object).map_err(at)?;
                 object.remove("event_id");
-                (event, Some(object))
+                (event, Value::Object(object))
             }
-            _ => (random_id()?, None),
+            _ => (random_id()?, Value::Null),
         };
-        let text = object
-            .clone()
-            .map(|object| Value::Object(object).to_string());
-        let text = text.unwrap_or_default();
+        let secret = &call.app.secret;
         all.push(Line {
-            event: secret.event(&row.tenant, family, row.number, &event),
-            body: secret.body(row.number, text.as_bytes()),
+            event: call.event(row, &event)?,
+            body: secret.body(row.number, object.to_string().as_bytes()),
             object,
         });
     }
@@ -130,13 +103,9 @@ fn lines(call: &Call, row: &ModelRow) -> Result<Vec<Line>, Problem> {
 
 type Record = (Vec<Cell>, Option<Cell>, Option<[u8; 16]>);
 
-fn record(
-    call: &Call,
-    object: Option<&Map<String, Value>>,
-    row: &ModelRow,
-    dataset: u64,
-) -> Result<Record, Problem> {
-    let object = object.ok_or_else(|| Problem::unprocessable("not a JSON object"))?;
+fn record(call: &Call, object: &Value, row: &ModelRow, dataset: u64) -> Result<Record, Problem> {
+    let told = || Problem::unprocessable("not a JSON object");
+    let object = object.as_object().ok_or_else(told)?;
     check_keys(object, &["features", "target", "person"])?;
     let nothing = Value::Object(Map::new());
     let features = object.get("features").unwrap_or(&nothing);
@@ -164,7 +133,7 @@ async fn take(call: Call) -> Result<ForAsker, Problem> {
     let read: Vec<(Line, Result<Record, Problem>)> = lines
         .into_iter()
         .map(|line| {
-            let read = record(&call, line.object.as_ref(), &row, dataset);
+            let read = record(&call, &line.object, &row, dataset);
             (line, read)
         })
         .collect();
@@ -187,16 +156,7 @@ async fn take(call: Call) -> Result<ForAsker, Problem> {
             };
             own.metrics.public.slots.inc();
             taken += 1;
-            let mut stored = Slot {
-                id: line.event,
-                body: line.body,
-                filled: Filled::Null,
-                told: Told::default(),
-                deferred: false,
-                activated: false,
-                deleted: false,
-                person: None,
-            };
+            let mut stored = Slot::null(line.event, line.body);
             match read {
                 Ok((features, target, person)) => {
                     stored.filled = Filled::Record { features, target };
@@ -228,33 +188,18 @@ async fn target(call: Call) -> Result<Public, Problem> {
     let told = "allowed: a number, a text or a truth value";
     let missing = || Problem::unprocessable(told).at("value");
     let value = target_of(object.get("value").ok_or_else(missing)?)?;
-    let family = &call.caller()?.family;
-    let id = call
-        .app
-        .secret
-        .event(&row.tenant, family, row.number, call.param("event"));
-    let done = call.app.committer.write(Lane::Others, move |tx| {
-        let (slot, mut stored) = match tx.reach(row.number, id)? {
-            Reached::Open(slot, stored) => (slot, stored),
-            Reached::Unknown => return Ok(Err(Problem::not_found("event"))),
-            Reached::Closed => {
-                tx.change(row.number, |_, exact| exact.late += 1);
-                return Ok(Err(learned_from()));
-            }
-        };
+    let change = move |tx: &mut Tx<'_>, row: &ModelRow, stored: &mut Slot| {
         if let Filled::Record { target, .. } = &mut stored.filled {
             let is_first = target.is_none();
             *target = Some(value);
-            tx.put_slot(row.number, slot, &stored)?;
             tx.change(row.number, |_, exact| {
                 exact.rewards += u64::from(is_first);
                 exact.repeated += u64::from(!is_first);
             });
         }
-        Ok(Ok(()))
-    });
-    done.await?;
-    Ok(Public::status(204))
+        Ok(())
+    };
+    told_about(&call, row, change, |exact| exact.late += 1).await
 }
 
 async fn predict(call: Call) -> Result<ForAsker, Problem> {

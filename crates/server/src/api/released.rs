@@ -1,6 +1,6 @@
 //! What is released: policies and models, all of them, and what was evaluated.
 
-use super::{About, Call, JSON, LINES, Route};
+use super::{Call, JSON, LINES, Route};
 use crate::clock::rfc3339;
 use crate::problem::Problem;
 use crate::store::{RELEASES, ReleaseRow, decode, store_error};
@@ -13,53 +13,39 @@ use serde_json::{Value, json};
 const MOST: usize = 1000;
 
 pub(super) fn routes() -> Vec<Route> {
-    let about = |path, id, summary, answers| About {
-        method: Method::GET,
-        path,
-        id,
-        summary,
-        body: None,
-        query: &[],
-        answers,
-        problems: &[404, 503],
-    };
     vec![
         Route::new(
             Readers,
-            About {
-                query: &[("version", "Count")],
-                ..about(
-                    "/v1/models/{model}/policy",
-                    "get-policy",
-                    "The published model, as a file",
-                    &[(200, "Any", JSON), (304, "", "")],
-                )
-            },
+            Method::GET,
+            "/v1/models/{model}/policy",
+            "get-policy",
+            "The published model, as a file",
             policy,
-        ),
+        )
+        .asks(&[("version", "Count")])
+        .gives(&[(200, "Any", JSON), (304, "", "")])
+        .fails(&[404, 503]),
         Route::new(
             Readers,
-            About {
-                query: &[("after", "Count")],
-                ..about(
-                    "/v1/models/{model}/releases",
-                    "get-releases",
-                    "Every release",
-                    &[(200, "Release", LINES)],
-                )
-            },
+            Method::GET,
+            "/v1/models/{model}/releases",
+            "get-releases",
+            "Every release",
             releases,
-        ),
+        )
+        .asks(&[("after", "Count")])
+        .gives(&[(200, "Release", LINES)])
+        .fails(&[404, 503]),
         Route::new(
             Readers,
-            about(
-                "/v1/models/{model}/evaluation",
-                "get-evaluation",
-                "What policies earn, with intervals, from releases alone",
-                &[(200, "Evaluation", JSON)],
-            ),
+            Method::GET,
+            "/v1/models/{model}/evaluation",
+            "get-evaluation",
+            "What policies earn, with intervals, from releases alone",
             evaluation,
-        ),
+        )
+        .gives(&[(200, "Evaluation", JSON)])
+        .fails(&[404, 503]),
     ]
 }
 

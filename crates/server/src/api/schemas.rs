@@ -183,7 +183,7 @@ pub(super) fn schemas() -> Value {
             json!({"operator_only": {"const": true}, "nulled": count, "beyond_reach": count}),
             &["operator_only", "nulled", "beyond_reach"],
         ),
-        "Reward": closed(json!({"value": reward}), &["value"]),
+        "Reward": closed(json!({"value": reward, "reward_id": maybe_id}), &["value"]),
         "NewSlot": closed(json!({"event_id": maybe_id}), &[]),
         "Slot": open(
             json!({"event_id": id, "policy": count, "learning": truth, "closes_by": maybe_time}),

@@ -1,7 +1,7 @@
 //! Tenants and their tokens.
 
 use super::call::is_name;
-use super::{About, Call, JSON, Route};
+use super::{Call, JSON, Route};
 use crate::auth::NewToken;
 use crate::clock::{parse_rfc3339, rfc3339};
 use crate::problem::Problem;
@@ -14,72 +14,48 @@ use serde::Deserialize;
 use serde_json::json;
 
 pub(super) fn routes() -> Vec<Route> {
-    let about = |method, path, id, summary| About {
-        method,
-        path,
-        id,
-        summary,
-        body: None,
-        query: &[],
-        answers: &[],
-        problems: &[404],
-    };
     vec![
         Route::new(
             Admins,
-            About {
-                body: Some(("Empty", JSON)),
-                answers: &[(200, "Tenant", JSON), (201, "Tenant", JSON)],
-                ..about(
-                    Method::PUT,
-                    "/v1/tenants/{tenant}",
-                    "put-tenant",
-                    "Make a tenant",
-                )
-            },
+            Method::PUT,
+            "/v1/tenants/{tenant}",
+            "put-tenant",
+            "Make a tenant",
             put,
-        ),
+        )
+        .takes("Empty", JSON)
+        .gives(&[(200, "Tenant", JSON), (201, "Tenant", JSON)])
+        .fails(&[404]),
         Route::new(
             Managers,
-            About {
-                body: Some(("NewToken", JSON)),
-                answers: &[(201, "Token", JSON)],
-                problems: &[404, 422],
-                ..about(
-                    Method::POST,
-                    "/v1/tenants/{tenant}/tokens",
-                    "post-token",
-                    "Make a token, which is shown once",
-                )
-            },
+            Method::POST,
+            "/v1/tenants/{tenant}/tokens",
+            "post-token",
+            "Make a token, which is shown once",
             make,
-        ),
+        )
+        .takes("NewToken", JSON)
+        .gives(&[(201, "Token", JSON)])
+        .fails(&[404, 422]),
         Route::new(
             Managers,
-            About {
-                answers: &[(200, "Tokens", JSON)],
-                ..about(
-                    Method::GET,
-                    "/v1/tenants/{tenant}/tokens",
-                    "get-tokens",
-                    "List tokens, without their secrets",
-                )
-            },
+            Method::GET,
+            "/v1/tenants/{tenant}/tokens",
+            "get-tokens",
+            "List tokens, without their secrets",
             list,
-        ),
+        )
+        .gives(&[(200, "Tokens", JSON)])
+        .fails(&[404]),
         Route::new(
             Managers,
-            About {
-                answers: &[(204, "", "")],
-                ..about(
-                    Method::DELETE,
-                    "/v1/tenants/{tenant}/tokens/{token}",
-                    "delete-token",
-                    "End a token",
-                )
-            },
+            Method::DELETE,
+            "/v1/tenants/{tenant}/tokens/{token}",
+            "delete-token",
+            "End a token",
             end,
-        ),
+        )
+        .fails(&[404]),
     ]
 }
 

@@ -54,6 +54,12 @@ impl Secret {
         self.short(&[b"body", &model.to_le_bytes(), body])
     }
 
+    /// The name of a reward of an event.
+    #[must_use]
+    pub fn reward(&self, event: [u8; 16], id: &str) -> [u8; 16] {
+        self.short(&[b"reward", &event, id.as_bytes()])
+    }
+
     /// The name of a person in a data set.
     #[must_use]
     pub fn person(&self, dataset: u64, person: &str) -> [u8; 16] {

@@ -8,7 +8,7 @@
 
 mod slot;
 
-pub use slot::{Aggregation, Cell, Contribution, Filled, Slot, Told};
+pub use slot::{Added, Aggregation, Cell, Contribution, Filled, MOST_REWARDS, Slot, Told};
 
 use crate::clock::Millis;
 use serde::{Deserialize, Serialize};

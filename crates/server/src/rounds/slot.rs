@@ -22,26 +22,53 @@ pub enum Aggregation {
     Earliest,
     /// The last before the batch is closed counts.
     Last,
-    /// They are added up.
+    /// They are added up, each id once.
     Sum,
 }
 
-/// The rewards of a slot: of one size, however many there are.
-#[derive(Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+/// The most rewards with an id that one slot takes.
+pub const MOST_REWARDS: usize = 64;
+
+/// The rewards of a slot.
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Told {
     value: Option<f64>,
     count: u32,
+    /// Keyed hashes of the ids of those that counted: one that is told again does not.
+    ids: Vec<[u8; 16]>,
+}
+
+/// What became of a reward.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Added {
+    /// It was taken.
+    New,
+    /// Its id was told before: nothing is changed.
+    Again,
+    /// The slot has no room for another id: nothing is changed.
+    Full,
 }
 
 impl Told {
-    /// Takes one more.
-    pub fn add(&mut self, value: f64, aggregation: Aggregation) {
+    /// Takes one more, unless its id was told before.
+    pub fn add(&mut self, value: f64, id: Option<[u8; 16]>, aggregation: Aggregation) -> Added {
+        // The first stays the first, however often it is told.
+        if let (Some(id), false) = (id, aggregation == Aggregation::Earliest) {
+            if self.ids.contains(&id) {
+                return Added::Again;
+            }
+            if self.ids.len() == MOST_REWARDS {
+                return Added::Full;
+            }
+            self.ids.push(id);
+        }
         self.count = self.count.saturating_add(1);
         self.value = Some(match (self.value, aggregation) {
             (Some(first), Aggregation::Earliest) => first,
             (Some(sum), Aggregation::Sum) => (sum + value).clamp(f64::MIN, f64::MAX),
             _ => value,
         });
+        Added::New
     }
 
     /// What they are together.
@@ -132,6 +159,21 @@ pub enum Contribution<'a> {
 }
 
 impl Slot {
+    /// A slot that holds nothing yet.
+    #[must_use]
+    pub fn null(id: [u8; 16], body: [u8; 16]) -> Self {
+        Self {
+            id,
+            body,
+            filled: Filled::Null,
+            told: Told::default(),
+            deferred: false,
+            activated: false,
+            deleted: false,
+            person: None,
+        }
+    }
+
     /// What it adds when its batch is closed: a function of this slot alone.
     #[must_use]
     pub fn contribution(&self) -> Contribution<'_> {
@@ -156,5 +198,43 @@ impl Slot {
             } => Contribution::Record { features, target },
             _ => Contribution::Null,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reward_that_is_told_again_counts_once() {
+        let id = |number: u8| Some([number; 16]);
+        let value = |aggregation, told: &[(f64, Option<[u8; 16]>)]| {
+            let mut all = Told::default();
+            for (value, id) in told {
+                all.add(*value, *id, aggregation);
+            }
+            all.value()
+        };
+        let told = [(1.0, id(1)), (2.0, id(2)), (1.0, id(1)), (4.0, id(3))];
+        assert_eq!(value(Aggregation::Sum, &told), Some(7.0));
+        // One that was sent before another, and comes again after it.
+        assert_eq!(value(Aggregation::Last, &told[..3]), Some(2.0));
+        assert_eq!(value(Aggregation::Earliest, &told), Some(1.0));
+        assert_eq!(
+            value(Aggregation::Last, &[(1.0, None), (2.0, None)]),
+            Some(2.0)
+        );
+    }
+
+    #[test]
+    fn ids_of_rewards_have_a_limit() {
+        let mut told = Told::default();
+        for number in 0..MOST_REWARDS {
+            let added = told.add(1.0, Some([number as u8; 16]), Aggregation::Sum);
+            assert_eq!(added, Added::New);
+        }
+        let mut add = |id| told.add(1.0, Some([id; 16]), Aggregation::Sum);
+        assert_eq!((add(3), add(200)), (Added::Again, Added::Full));
+        assert_eq!(told.value(), Some(MOST_REWARDS as f64));
     }
 }

@@ -34,7 +34,7 @@ use redb::TableDefinition;
 pub type StoreError = Box<redb::Error>;
 
 /// The format of this store.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 
 type Bytes = &'static [u8];
 pub(crate) const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");

@@ -49,15 +49,18 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 
 struct Web {
     api: Router,
+    /// Whether the server itself speaks TLS.
+    has_tls: bool,
     sessions: Sessions,
 }
 
 type Shared = State<Arc<Web>>;
 
 /// The pages, over the routes of the API, which this router asks and does not contain.
-pub(crate) fn router(api: Router) -> Router {
+pub(crate) fn router(api: Router, has_tls: bool) -> Router {
     let web = Arc::new(Web {
         api,
+        has_tls,
         sessions: Sessions::default(),
     });
     Router::new()
@@ -297,7 +300,8 @@ async fn sign_in(State(web): Shared, headers: HeaderMap, body: Bytes) -> Respons
         }
         Err((status, detail)) => return refused(status, &detail),
     };
-    let Some(cookie) = web.sessions.begin(&headers, &form.token, &who.token) else {
+    let is_secure = web.has_tls || session::is_forwarded_tls(&headers);
+    let Some(cookie) = web.sessions.begin(is_secure, &form.token, &who.token) else {
         return refused(
             StatusCode::INTERNAL_SERVER_ERROR,
             "The operating system gave no random numbers. Try again.",

@@ -33,7 +33,7 @@ impl Sessions {
     }
 
     /// Signs a browser in; the cookie that it keeps, or nothing without random numbers.
-    pub(super) fn begin(&self, headers: &HeaderMap, token: &str, id: &str) -> Option<String> {
+    pub(super) fn begin(&self, is_secure: bool, token: &str, id: &str) -> Option<String> {
         let mut name = [0; 32];
         getrandom::fill(&mut name).ok()?;
         let name = name.iter().fold(String::new(), |mut text, byte| {
@@ -59,10 +59,6 @@ impl Sessions {
             };
             all.insert(Sha256::digest(&name).into(), session);
         });
-        // A proxy that speaks TLS says so; a browser on this machine may speak plain HTTP.
-        let is_secure = headers
-            .get("x-forwarded-proto")
-            .is_some_and(|proto| proto == "https");
         let secure = if is_secure { "; Secure" } else { "" };
         Some(format!(
             "{COOKIE}={name}; Path=/; HttpOnly; SameSite=Strict{secure}"
@@ -92,6 +88,12 @@ fn cookie(headers: &HeaderMap) -> Option<&str> {
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(';'));
     pairs.find_map(|pair| pair.trim().strip_prefix(COOKIE)?.strip_prefix('='))
+}
+
+/// Whether a proxy says that it speaks TLS; a browser on this machine may speak plain HTTP.
+pub(super) fn is_forwarded_tls(headers: &HeaderMap) -> bool {
+    let proto = headers.get("x-forwarded-proto");
+    proto.is_some_and(|proto| proto == "https")
 }
 
 /// Whether a form was sent by a page of this server, so that no other site can sign somebody in or

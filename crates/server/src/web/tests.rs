@@ -143,7 +143,7 @@ async fn sign_in(pages: &Router, role: &str) -> String {
 
 #[tokio::test]
 async fn nothing_is_shown_without_a_token_and_the_cookie_is_not_the_token() {
-    let pages = router(api());
+    let pages = router(api(), false);
     for path in [
         "/datasets",
         "/models/banner",
@@ -182,7 +182,7 @@ async fn nothing_is_shown_without_a_token_and_the_cookie_is_not_the_token() {
 
 #[tokio::test]
 async fn another_site_cannot_sign_in_or_out_and_a_wrong_token_is_refused() {
-    let pages = router(api());
+    let pages = router(api(), false);
     for (name, value) in [
         ("sec-fetch-site", "cross-site"),
         ("sec-fetch-site", "same-site"),
@@ -216,7 +216,7 @@ async fn another_site_cannot_sign_in_or_out_and_a_wrong_token_is_refused() {
 
 #[tokio::test]
 async fn every_page_escapes_what_users_wrote_and_allows_nothing_from_outside() {
-    let pages = router(api());
+    let pages = router(api(), false);
     let cookie = sign_in(&pages, "operator").await;
     for path in [
         "/datasets",
@@ -260,7 +260,7 @@ async fn every_page_escapes_what_users_wrote_and_allows_nothing_from_outside() {
 
 #[tokio::test]
 async fn a_reader_sees_nothing_exact_and_no_way_to_it() {
-    let pages = router(api());
+    let pages = router(api(), false);
     let exact = ["81214217", "81,214,217"];
     let operator = sign_in(&pages, "operator").await;
     let (_, _, text) = page(&pages, "/models/banner/operator", &operator).await;
@@ -284,7 +284,7 @@ async fn a_reader_sees_nothing_exact_and_no_way_to_it() {
 
 #[tokio::test]
 async fn charts_have_the_points_of_all_releases() {
-    let pages = router(api());
+    let pages = router(api(), false);
     let cookie = sign_in(&pages, "reader").await;
     let (_, _, text) = page(&pages, "/models/banner", &cookie).await;
     // Two releases, two policies.
@@ -305,7 +305,7 @@ async fn charts_have_the_points_of_all_releases() {
 
 #[tokio::test]
 async fn a_log_that_does_not_hang_together_is_told() {
-    let pages = router(api());
+    let pages = router(api(), false);
     let cookie = sign_in(&pages, "admin").await;
     let (_, _, text) = page(&pages, "/audit", &cookie).await;
     assert!(text.contains("Row 2 does not hold the hash"));
@@ -313,7 +313,7 @@ async fn a_log_that_does_not_hang_together_is_told() {
 
 #[tokio::test]
 async fn one_token_has_so_many_browsers() {
-    let pages = router(api());
+    let pages = router(api(), false);
     let first = sign_in(&pages, "reader").await;
     for _ in 0..15 {
         sign_in(&pages, "reader").await;

@@ -26,9 +26,10 @@ enum Step {
         id: u8,
         deferred: bool,
     },
-    /// Tells the next power of two.
+    /// Tells the next power of two, or once more the last one that this id was told.
     Reward {
         id: u8,
+        again: bool,
     },
     Activate {
         id: u8,
@@ -63,7 +64,8 @@ fn step() -> impl Strategy<Value = (Step, Crash)> {
     let step = prop_oneof![
         8 => (id.clone(), prop::bool::weighted(0.2))
             .prop_map(|(id, deferred)| Step::Decide { id, deferred }),
-        6 => id.clone().prop_map(|id| Step::Reward { id }),
+        6 => (id.clone(), prop::bool::weighted(0.3))
+            .prop_map(|(id, again)| Step::Reward { id, again }),
         2 => id.clone().prop_map(|id| Step::Activate { id }),
         1 => id.prop_map(|id| Step::Delete { id }),
         4 => (0..40_u64).prop_map(|by| Step::Advance { by }),
@@ -112,6 +114,8 @@ struct Expected {
     full: Vec<u64>,
     opened: u64,
     ids: HashMap<u8, usize>,
+    /// The last reward of each id.
+    told: HashMap<u8, u32>,
     next_power: u32,
 }
 
@@ -245,7 +249,10 @@ fn operation(step: &Step, power: f64, seen: &Arc<Mutex<Option<Seen>>>) -> Op {
                 Taken::Learned => Seen::Again(usize::MAX),
                 Taken::Over => Seen::Over,
             }),
-            Step::Reward { id } => tell(tx, id, &|slot| slot.told.add(power, Aggregation::Sum)),
+            Step::Reward { id, .. } => tell(tx, id, &|slot| {
+                let name = (power.log2() as u128).to_le_bytes();
+                slot.told.add(power, Some(name), Aggregation::Sum);
+            }),
             Step::Activate { id } => tell(tx, id, &|slot| slot.activated = true),
             Step::Delete { id } => tell(tx, id, &|slot| slot.deleted = true),
             Step::Advance { .. } | Step::Learn { .. } => Ok(Seen::Done),
@@ -350,7 +357,12 @@ fn history(steps: &[(Step, Crash)]) {
             _ => {}
         }
         let seen = Arc::new(Mutex::new(None));
-        let power = 2_f64.powi(expected.next_power as i32);
+        let exponent = match step {
+            Step::Reward { id, again: true } => expected.told.get(id).copied(),
+            _ => None,
+        };
+        let (is_again, exponent) = (exponent.is_some(), exponent.unwrap_or(expected.next_power));
+        let power = 2_f64.powi(exponent as i32);
         let done = real.commit(vec![operation(step, power, &seen)], *crash);
         if !done {
             continue;
@@ -358,10 +370,15 @@ fn history(steps: &[(Step, Crash)]) {
         let now = real.now;
         let wanted = match *step {
             Step::Decide { id, deferred } => expected.decide(id, deferred, now),
-            Step::Reward { id } => {
-                let power = 1_u128 << expected.next_power;
-                let told = expected.tell(id, now, |slot| slot.sum += power);
-                expected.next_power += u32::from(told == Seen::Done);
+            Step::Reward { id, .. } => {
+                let power = 1_u128 << exponent;
+                let told = expected.tell(id, now, |slot| {
+                    slot.sum += if is_again { 0 } else { power };
+                });
+                if told == Seen::Done && !is_again {
+                    expected.told.insert(id, exponent);
+                    expected.next_power += 1;
+                }
                 told
             }
             Step::Activate { id } => expected.tell(id, now, |slot| slot.activated = true),
