@@ -293,7 +293,9 @@ pub(super) async fn decision(
     let app = &call.app;
     let id = call.event(&row, &event)?;
     let object = object.map(Value::Object);
-    let text = object.as_ref().map_or_else(|_| String::new(), Value::to_string);
+    let text = object
+        .as_ref()
+        .map_or_else(|_| String::new(), Value::to_string);
     let body = app.secret.body(row.number, text.as_bytes());
     let dataset = app.dataset(&row.tenant, &row.dataset)?.number;
     app.policies.newest(&row)?;
