@@ -469,7 +469,7 @@ mod tests {
                     let (_, began) = sum.instances_before();
                     assert_eq!(began + 1, releases.len() as u64);
                     let mut stated = views.map(|view| sum.noise_of(view));
-                    for t in 0..items {
+                    for _ in 0..items {
                         let pending = sum.add(Raw::seal(Contribution::Null)).unwrap().unwrap();
                         sum.sync(&mut ledger).unwrap();
                         releases.push(sum.publish(pending).unwrap().into_value());
@@ -477,6 +477,7 @@ mod tests {
                             continue;
                         }
                         let now = releases.len() as u64 - 1;
+                        let t = (now - began - 1) as usize;
                         for (i, view) in views.into_iter().enumerate() {
                             let squares = (0..DIMENSION as usize)
                                 .map(|i| seen(view, now, |t| releases[t as usize][i]).powi(2));

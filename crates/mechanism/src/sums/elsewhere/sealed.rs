@@ -37,6 +37,9 @@ const KEY_BYTES: usize = 32;
 
 type Pair = X25519HkdfSha256;
 
+/// What anyone may read in a sealed sum.
+type Public = (Name, Positions);
+
 /// The public key to which workers seal partial sums: 64 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SealingKey([u8; KEY_BYTES]);
@@ -135,12 +138,12 @@ pub(super) fn is_sealed(bytes: &[u8]) -> bool {
 }
 
 /// What is public in a sealed partial sum: the name of its question, and its positions.
-pub(super) fn public_in(bytes: &[u8]) -> Option<(Name, Positions)> {
+pub(super) fn public_in(bytes: &[u8]) -> Option<Public> {
     split(bytes).map(|(_, public, _)| public)
 }
 
 /// The header, what it says, and the rest.
-fn split(bytes: &[u8]) -> Option<(&[u8], (Name, Positions), &[u8])> {
+fn split(bytes: &[u8]) -> Option<(&[u8], Public, &[u8])> {
     let fields = bytes.strip_prefix(MAGIC)?;
     let (public, rest) = postcard::take_from_bytes(fields).ok()?;
     let header = &bytes[..bytes.len() - rest.len()];
