@@ -132,16 +132,14 @@ fn content_is_looked_at_after_the_slot_is_taken() {
         shop.client.call("POST", DECISIONS, &body).is(422);
         assert_eq!(shop.slots(), number, "{key}");
     }
-    // What has no form takes no slot: that is public.
+    // What is no JSON object is content too: NaN is not JSON.
+    for (number, text) in (12..).zip(["{", "[]", "7", ""]) {
+        shop.client.send("POST", DECISIONS, text).is(400);
+        assert_eq!(shop.slots(), number, "{text}");
+    }
+    // An unsound id and the size are public: they take no slot.
     let slots = shop.slots();
-    for text in [
-        "{",
-        "[]",
-        "7",
-        "",
-        "{\"event_id\": 7}",
-        "{\"event_id\": \"\"}",
-    ] {
+    for text in ["{\"event_id\": 7}", "{\"event_id\": \"\"}"] {
         shop.client.send("POST", DECISIONS, text).is(400);
     }
     let long = json!({"event_id": "x".repeat(129)}).to_string();
@@ -183,15 +181,20 @@ fn lines_take_a_slot_each_or_none_at_all() {
         (&again["taken"], &again["repeated"]),
         (&json!(0), &json!(3))
     );
-    // A line without a form: nothing of the request is taken, and its place is told.
-    for broken in ["{", "7", "{\"event_id\": 1}"] {
-        let text = format!("{}\n{broken}\n", line("d", json!(1)));
-        let refused = shop.client.send("POST", path, &text).is(422).json();
-        assert_eq!(refused["place"], json!("line 2"));
+    // A line that is no JSON object takes its slot. An unsound id is public: nothing of the request
+    // is taken, and its place is told.
+    for (id, broken) in [("d", "{"), ("e", "7")] {
+        let text = format!("{}\n\n{broken}\n", line(id, json!(1)));
+        let taken = shop.client.send("POST", path, &text).is(200).json();
+        assert_eq!(taken["taken"], json!(2));
+        assert_eq!(taken["null_lines"][0]["line"], json!(3));
     }
+    let text = format!("{}\n{{\"event_id\": 1}}\n", line("f", json!(1)));
+    let refused = shop.client.send("POST", path, &text).is(422).json();
+    assert_eq!(refused["place"], json!("line 2"));
     let many = "{}\n".repeat(10_001);
     shop.client.send("POST", path, &many).is(413);
-    assert_eq!(shop.slots(), 3);
+    assert_eq!(shop.slots(), 7);
     // A late target, and one for nothing.
     shop.client
         .call("PUT", &format!("{path}/a/target"), &json!({"value": 0}))

@@ -174,11 +174,7 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
             price: plan.charge()?,
             scope: plan.scope(),
             planned: plan.most_releases(),
-            needs_all: match plan.request().geometry {
-                _ if persons => Some(Persons::NEEDED),
-                Geometry::Statistics(_) => Some("and with them ticks that were published"),
-                _ => None,
-            },
+            needs_all: persons.then_some(Persons::NEEDED),
         })
     }
 

@@ -60,6 +60,7 @@ pub(super) fn routes() -> Vec<Route> {
 
 /// A line: what the schema says about it comes later.
 struct Line {
+    number: u64,
     event: [u8; 16],
     body: [u8; 16],
     /// Null if the line is no JSON object.
@@ -90,6 +91,7 @@ fn lines(call: &Call, row: &ModelRow) -> Result<Vec<Line>, Problem> {
         };
         let secret = &call.app.secret;
         all.push(Line {
+            number,
             event: call.event(row, &event)?,
             body: secret.body(row.number, object.to_string().as_bytes()),
             object,
@@ -142,7 +144,7 @@ async fn take(call: Call) -> Result<ForAsker, Problem> {
     let taken = app.committer.write(Lane::Decisions, move |tx| {
         let (mut taken, mut repeated, mut over) = (0_u64, 0_u64, 0_u64);
         let mut nulls = Vec::new();
-        for (number, (line, read)) in (1_u64..).zip(read) {
+        for (line, read) in read {
             let slot = match tx.take(row.number, line.event)? {
                 Taken::New(slot) => slot,
                 Taken::Again(..) | Taken::Learned => {
@@ -165,7 +167,7 @@ async fn take(call: Call) -> Result<ForAsker, Problem> {
                 Err(problem) => {
                     tx.change(row.number, |_, exact| exact.refused += 1);
                     let (detail, place) = (problem.detail, problem.place);
-                    nulls.push(json!({"line": number, "detail": detail, "place": place}));
+                    nulls.push(json!({"line": line.number, "detail": detail, "place": place}));
                 }
             }
             tx.put_slot(row.number, slot, &stored)?;

@@ -68,7 +68,7 @@ fn decisions_are_answered_rewarded_and_learned_from() {
         server.call(&client, "POST", DECISIONS, &ask("one", 30.0)).0,
         410
     );
-    assert_eq!(reward("2", json!(1.0)), 410);
+    assert_eq!(reward("3", json!(1.0)), 410);
     let exact = server.call(
         &server.operator,
         "GET",
