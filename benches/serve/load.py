@@ -35,7 +35,8 @@ MODEL = {
     "actions": ["news", "sport", "music"],
     "batch": 10_000,
     "batches": 1_000,
-    "reward_wait": 60,
+    # Closed and learned from while others are decided.
+    "reward_wait": 1,
     "epsilon": 0.01,
     "delta": 1e-10,
 }
