@@ -109,7 +109,7 @@ $(SERVER)/installed: python/tests_server/requirements.txt
 	$(SERVER)/bin/pip install --quiet --disable-pip-version-check -r python/tests_server/requirements.txt
 	touch $@
 
-# Its load on loopback, with wrk and strace: prints figures beside the load of the machine.
+# Its load on loopback, with wrk: prints figures beside the load of the machine.
 bench-server:
 	cargo build --release --locked --bin hushstream
 	$(PYTHON) benches/serve/load.py
@@ -136,7 +136,7 @@ fuzz:
 test-long: test oracle deny test-python-versions test-spark test-postgres test-browser test-server
 	cargo test --release --locked -p hushstream-arena --features long
 	cargo test --release --locked -p hushstream-cli --features long
-	cargo test --release --locked -p hushstream-server --features long
+	cargo test --release --locked -p hushstream-server --features long,tls
 	cargo test --locked -p hushstream-read --features parquet
 	cargo test --locked -p hushstream --features arrow
 	cargo test --release --locked -p hushstream-audit --features long

@@ -1,6 +1,6 @@
 //! The server without its listeners: the store, the learners, and what they share.
 
-use crate::auth::{NewToken, Rates, Tokens};
+use crate::auth::{NewToken, Rates, Room, Tokens};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::keys::{Master, MasterSource, Secret};
@@ -57,6 +57,8 @@ pub struct App {
     pub secret: Secret,
     /// How many decisions tokens may ask for.
     pub rates: Rates,
+    /// Room for decisions in progress.
+    pub room: Room,
     /// The random name of this start, of which coins are made.
     pub boot: [u8; 16],
 }
@@ -74,7 +76,9 @@ impl App {
         let datasets = config.data.join("datasets");
         std::fs::create_dir_all(&datasets).map_err(io("cannot make"))?;
         restrict(&config.data).map_err(io("cannot restrict"))?;
-        let db = Database::create(config.data.join("store.redb")).map_err(store_error)?;
+        let metrics = Arc::<Metrics>::default();
+        let syncs = metrics.operator.syncs.clone();
+        let db = crate::store::open(&config.data.join("store.redb"), syncs)?;
         let core = Core::open(Arc::new(db))?;
         let master = config.master.clone();
         let source = master.unwrap_or(MasterSource::File(config.data.join("master.key")));
@@ -108,7 +112,6 @@ impl App {
             Arc::new(Policies::new(Arc::clone(&db), config.answering)),
             Arc::<Hub>::default(),
         );
-        let metrics = Arc::<Metrics>::default();
         let context = Arc::new(Context {
             folder: datasets,
             db: Arc::clone(&db),
@@ -153,6 +156,7 @@ impl App {
             }
         };
         let app = Arc::new(Self {
+            room: Room::new(config.limits.waiting),
             config,
             clock,
             db,

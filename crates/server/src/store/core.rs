@@ -9,7 +9,7 @@ use crate::clock::Millis;
 use crate::rounds::{Event, Filled, Slot, State};
 use redb::{Database, Durability, ReadableDatabase, ReadableTable, Table};
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 /// What is done after the commit.
@@ -49,7 +49,18 @@ pub struct Core {
     due: BTreeSet<(Millis, u64)>,
     boot: u64,
     latest: Millis,
+    sweeps: VecDeque<Sweep>,
 }
+
+/// Slots that were learned from, whose rows are still there.
+struct Sweep {
+    model: u64,
+    first: u64,
+    end: u64,
+}
+
+/// The most rows that one tick sweeps: those of a large batch at once would hold everybody up.
+const SWEPT: usize = 512;
 
 /// What a request for a slot meets.
 pub enum Taken {
@@ -93,6 +104,7 @@ pub struct Tx<'t> {
     pub(crate) keys: Table<'t, &'static str, &'static [u8]>,
     live: &'t mut HashMap<u64, Live>,
     due: &'t mut BTreeSet<(Millis, u64)>,
+    sweeps: &'t mut VecDeque<Sweep>,
     changed: Vec<u64>,
     after: Vec<After>,
 }
@@ -137,6 +149,7 @@ impl Core {
             due: BTreeSet::new(),
             boot,
             latest: 0,
+            sweeps: VecDeque::new(),
         };
         core.load()?;
         Ok(core)
@@ -146,6 +159,7 @@ impl Core {
         let txn = self.db.begin_read().map_err(store_error)?;
         let models = txn.open_table(MODELS).map_err(store_error)?;
         let states = txn.open_table(STATES).map_err(store_error)?;
+        let slots = txn.open_table(SLOTS).map_err(store_error)?;
         for entry in models.iter().map_err(store_error)? {
             let (number, row) = entry.map_err(store_error)?;
             let row: ModelRow = decode(row.value())?;
@@ -162,7 +176,14 @@ impl Core {
                 is_changed: false,
             };
             schedule(&mut live, &mut self.due);
-            self.live.insert(number.value(), live);
+            // What a stop left to be swept.
+            let (model, end) = (number.value(), live.learned());
+            let mut left = slots.range((model, 0)..(model, end)).map_err(store_error)?;
+            if left.next().is_some() {
+                let first = 0;
+                self.sweeps.push_back(Sweep { model, first, end });
+            }
+            self.live.insert(model, live);
         }
         Ok(())
     }
@@ -208,9 +229,12 @@ impl Core {
         self.live.values().map(|live| (&live.row, &live.state))
     }
 
-    /// When the next batch is due.
+    /// When there is something to do next.
     #[must_use]
     pub fn next_due(&self) -> Option<Millis> {
+        if !self.sweeps.is_empty() {
+            return Some(self.latest);
+        }
         self.due.first().map(|(at, _)| *at)
     }
 
@@ -244,6 +268,7 @@ impl Core {
                 keys: txn.open_table(KEYS).map_err(store_error)?,
                 live: &mut self.live,
                 due: &mut self.due,
+                sweeps: &mut self.sweeps,
                 changed: Vec::new(),
                 after: Vec::new(),
             };
@@ -253,10 +278,18 @@ impl Core {
                 tx.after.push(after);
             }
             tx.store_states()?;
+            tx.sweep()?;
             tx.after
         };
         txn.commit().map_err(store_error)?;
         Ok(after)
+    }
+}
+
+impl Live {
+    /// The first slot that was not learned from.
+    fn learned(&self) -> u64 {
+        self.state.fed * self.row.rounds.batch
     }
 }
 
@@ -348,6 +381,10 @@ impl Tx<'_> {
     /// Those of the store.
     pub fn take(&mut self, model: u64, id: [u8; 16]) -> Result<Taken, StoreError> {
         if let Some(slot) = self.slot_of(model, id)? {
+            let live = self.live.get(&model);
+            if live.is_some_and(|live| slot < live.learned()) {
+                return Ok(Taken::Learned);
+            }
             let stored = self.slot(model, slot)?;
             return Ok(stored.map_or(Taken::Learned, |stored| Taken::Again(slot, stored)));
         }
@@ -415,7 +452,9 @@ impl Tx<'_> {
         };
         let closed = live.state.closed * live.row.rounds.batch;
         let (mut own, mut late) = (Vec::new(), 0);
-        let all = self.slots.range((model, 0)..=(model, u64::MAX));
+        let all = self
+            .slots
+            .range((model, live.learned())..=(model, u64::MAX));
         for entry in all.map_err(store_error)? {
             let (key, row) = entry.map_err(store_error)?;
             let slot: Slot = decode(row.value())?;
@@ -502,8 +541,8 @@ impl Tx<'_> {
         Ok(next)
     }
 
-    /// Stores a release, if its version is new, and forgets the slots of the batches that were
-    /// learned from. Gives the number of publications of this store.
+    /// Stores a release, if its version is new, and has the slots of the batches that were learned
+    /// from swept. Gives the number of publications of this store.
     ///
     /// # Errors
     /// Those of the store.
@@ -532,12 +571,35 @@ impl Tx<'_> {
         };
         let (first, last) = (live.state.fed, fed.max(live.state.fed));
         let batch = live.row.rounds.batch;
-        let range = (model, first * batch)..(model, last * batch);
-        self.slots
-            .retain_in(range, |_, _| false)
-            .map_err(store_error)?;
+        let (first, end) = (first * batch, last * batch);
+        self.sweeps.push_back(Sweep { model, first, end });
         self.change(model, |state, _| state.fed = last);
         Ok(count)
+    }
+
+    /// Removes rows of slots that were learned from, some in each tick.
+    fn sweep(&mut self) -> Result<(), StoreError> {
+        let mut left = SWEPT;
+        while left > 0 {
+            let Some(Sweep { model, first, end }) = self.sweeps.front_mut() else {
+                return Ok(());
+            };
+            let all = self.slots.range((*model, *first)..(*model, *end));
+            let mut last = None;
+            for entry in all.map_err(store_error)?.take(left) {
+                last = Some(entry.map_err(store_error)?.0.value().1);
+                left -= 1;
+            }
+            let next = last.map_or(*end, |last| last + 1);
+            self.slots
+                .retain_in((*model, *first)..(*model, next), |_, _| false)
+                .map_err(store_error)?;
+            *first = next;
+            if next == *end {
+                self.sweeps.pop_front();
+            }
+        }
+        Ok(())
     }
 
     /// Adds a line to the audit log: names and kinds, no values.

@@ -14,6 +14,7 @@
 
 mod committer;
 mod core;
+mod disk;
 mod rows;
 mod witness;
 
@@ -22,6 +23,7 @@ pub use committer::{Committer, Lane, Limits, OnAfter};
 pub use core::batch_of;
 pub use core::{After, Core, Op, Reached, Taken, Tx};
 pub(crate) use core::{counts_of, published, state_of};
+pub use disk::open;
 pub use rows::{
     AuditRow, DatasetRow, Exact, ModelRow, ModelStatus, Published, ReleaseRow, Role, TokenRow,
 };

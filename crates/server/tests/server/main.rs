@@ -8,6 +8,7 @@ mod document;
 mod many;
 mod neighbours;
 mod operations;
+mod persons;
 mod recovery;
 mod rounds;
 mod support;
