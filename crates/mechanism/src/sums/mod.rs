@@ -49,6 +49,7 @@ mod vectors;
 mod views;
 mod window;
 
+pub(crate) use cover::{Draws, NOISE_SCALE};
 pub use cover::{Cover, Noise, Term};
 pub use dense::Workload;
 pub use elsewhere::{

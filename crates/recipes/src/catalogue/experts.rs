@@ -72,7 +72,7 @@ pub(super) const LIMITED_UPDATES: Entry = Entry {
     name: "limited-updates",
     source: "AFKT22 Algorithm 2",
     errata: &["F9"],
-    guarantee: "transcript; experts pure, convex losses delta > 0",
+    guarantee: "transcript; pure or approximate",
     when: "losses are drawn from one distribution; the horizon need not be known; learn for \
         experts, two classes or a number",
     mechanism: MechanismKind::Batch,
