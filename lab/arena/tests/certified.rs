@@ -78,6 +78,20 @@ fn no_recipe_has_more_regret_than_is_certified() {
     }
 }
 
+/// Limited updates without a δ, on every task.
+#[test]
+fn pure_limited_updates_have_less_regret_than_is_certified() {
+    let mut covered = 0;
+    for task in Task::ALL {
+        let mut contest = contest(RecipeName::LimitedUpdates, task, Game::Stochastic, 2, 2000);
+        contest.budget = Budget::pure(4.0).unwrap();
+        if contest.recipe().is_ok() {
+            covered += u32::from(check(&contest, 16).1.is_some());
+        }
+    }
+    assert!(covered >= 4, "{covered}");
+}
+
 /// Decisions by a context: far below what is certified, and better than arms drawn alike.
 #[test]
 fn decisions_have_less_regret_than_is_certified() {

@@ -2,6 +2,7 @@
 //! they say what they promise.
 
 use crate::*;
+use hushstream_learn::bandits::{Exp4, PublicAdvice};
 use hushstream_mechanism::MemoryStorage;
 use hushstream_noise::Key;
 use hushstream_recipes::{BanditRun, ExpertsRun, LimitedUpdatesRun, ValuesRun};
@@ -162,6 +163,41 @@ fn bandits_within_their_bounds() {
     };
     let (single, held) = (bound(RecipeName::Exp2), bound(RecipeName::Exp2Batched));
     assert!(held < 0.5 * single, "{held} {single}");
+}
+
+/// With the public advice of experts (EXP4): the best arm changes in every round, one of fifty experts
+/// knows it, and the regret against that expert is below the learner's own bound.
+#[test]
+fn advice_is_followed() {
+    let (rounds, shape) = (20_000, (50, 2));
+    let mut request = bandit(RecipeName::Exp2, Actions::Arms(2), Some(rounds));
+    request.budget = Budget::pure(4.0).unwrap();
+    let plain = request.plan().unwrap();
+    let noise = plain.noise_size();
+    let rates = Exp4::rates(shape, rounds, noise);
+    let bound = Exp4::regret_bound(&rates, shape, rounds, noise);
+    let advice: PublicAdvice = Arc::new(|t, j| match j {
+        0 => (t % 2) as usize,
+        j => ((t / 2 + t * j as u64) / 3 % 2) as usize,
+    });
+    let recipe =
+        plain.with_learner(move || Box::new(Exp4::new(shape, advice.clone(), rates).unwrap()));
+    // The bound of EXP2 is for EXP2.
+    assert_eq!(recipe.regret_bound(), None);
+    let (mut ledger, grant) = pay_bandit(&recipe);
+    let (key, storage) = (Key::insecure_from_seed(1), MemoryStorage::default());
+    let mut run = BanditRun::open(recipe, grant, &key, &mut ledger, storage).unwrap();
+    let mut regret = 0.0;
+    for t in 0..rounds {
+        let mut losses = vec![1.0; 2];
+        losses[(t % 2) as usize] = -1.0;
+        regret += losses[run.play().for_the_operator().action.unwrap()] + 1.0;
+        run.learn_losses(None, Raw::seal(losses)).unwrap();
+    }
+    assert!(
+        regret < bound && regret < 0.6 * rounds as f64,
+        "{regret} {bound}"
+    );
 }
 
 #[test]
