@@ -78,8 +78,9 @@ pub(super) const LIMITED_UPDATES: Entry = Entry {
     mechanism: MechanismKind::Batch,
     printed: "sum 2^i Delta_(2^i): experts O(sqrt(T log d) + log d log T/eps), convex \
         O(LD(sqrt(T) + sqrt(d) log T/eps))",
-    holds: "the printed rates with Delta_(2^(i-1)), for stochastic losses only; convex losses \
-        smooth, or of linear models",
+    holds: "the printed rates with Delta_(2^(i-1)), for stochastic losses only; experts with a gap g \
+        O(ln d/g + log d log(1/g)/eps) at any T; convex losses smooth, or of linear models, d for \
+        sqrt(d) if pure",
     hears: &[Wish::Loss, Wish::Set, Wish::Radius],
     rules: Rules::Choice(Method::LimitedUpdates, Among::Experts),
 };
