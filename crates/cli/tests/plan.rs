@@ -500,7 +500,7 @@ fn bad_recipes_end_with_code_two_and_what_is_allowed() {
 fn a_gap_ends_the_growth_of_limited_updates() {
     let bound = |flags: &str| {
         let plan = json(&format!(
-            "plan --recipe limited-updates --task experts --dim 8 --epsilon 1 --json {flags}"
+            "plan --recipe limited-updates --dim 8 --epsilon 1 --json {flags}"
         ));
         plan["regret_bound"].as_f64().unwrap()
     };
@@ -512,18 +512,18 @@ fn a_gap_ends_the_growth_of_limited_updates() {
     assert!(bound("--rounds 1e8") > 20.0 * long);
     assert!(bound("--rounds 1e8 --gap 0.1") > long);
     for (refused, told) in [
-        ("--recipe limited-updates --task experts --gap 0", "above 0"),
+        ("--recipe limited-updates --gap 0", "above 0"),
         (
-            "--recipe limited-updates --task experts --gap 1.5",
+            "--recipe limited-updates --gap 1.5",
             "at most 1",
         ),
         (
-            "--recipe dartboard --task experts --gap 0.5",
+            "--recipe dartboard --gap 0.5",
             "--gap is for",
         ),
-        ("--recipe ftrl --task experts --gap 0.5", "--gap is for"),
+        ("--recipe ftrl --gap 0.5", "--gap is for"),
         (
-            "--recipe limited-updates --delta 1e-6 --gap 0.5",
+            "--recipe limited-updates --set ball --gap 0.5",
             "--gap is for",
         ),
     ] {
