@@ -49,8 +49,8 @@ mod vectors;
 mod views;
 mod window;
 
-pub(crate) use cover::{Draws, NOISE_SCALE};
 pub use cover::{Cover, Noise, Term};
+pub(crate) use cover::{Draws, NOISE_SCALE};
 pub use dense::Workload;
 pub use elsewhere::{
     Ask, Committed, Delivery, DeliveryError, Opener, PartialSum, PartialSumError, Positions,
