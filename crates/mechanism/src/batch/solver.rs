@@ -42,7 +42,7 @@ impl SolverTask {
         if is_other || plan.solver != solver {
             return Err(BatchError::Mismatch);
         }
-        let direction = solver.steps().direction(&loss, &set)?;
+        let direction = solver.steps().direction(loss, &set)?;
         Ok(Self {
             plan,
             set,

@@ -425,7 +425,7 @@ mod tests {
         let set: Arc<dyn ConvexSet> = Arc::new(ball.clone());
         let loss: Arc<dyn Loss> = Arc::new(loss);
         let solver = Solver::of(loss.as_ref(), &set).unwrap();
-        let direction = solver.steps().direction(&loss, &set).unwrap();
+        let direction = solver.steps().direction(loss.clone(), &set).unwrap();
         let implicit = |size, at: &[f64], record| match direction(Some(size), at, record) {
             Contribution::Dense(slope) => slope,
             _ => panic!("a gradient is dense"),

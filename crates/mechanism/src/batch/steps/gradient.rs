@@ -43,10 +43,9 @@ impl Steps for GradientSteps {
 
     fn direction(
         &self,
-        loss: &Arc<dyn Loss>,
+        loss: Arc<dyn Loss>,
         _: &Arc<dyn ConvexSet>,
     ) -> Result<Direction, BatchError> {
-        let loss = loss.clone();
         Ok(Arc::new(move |_, at, record| loss.gradient(record, at)))
     }
 }

@@ -69,10 +69,10 @@ impl Steps for ImplicitSteps {
 
     fn direction(
         &self,
-        loss: &Arc<dyn Loss>,
+        loss: Arc<dyn Loss>,
         set: &Arc<dyn ConvexSet>,
     ) -> Result<Direction, BatchError> {
-        let (descent, loss) = (descent(loss.as_ref(), set)?, loss.clone());
+        let descent = descent(loss.as_ref(), set)?;
         Ok(Arc::new(move |size, at, record| match size {
             Some(size) => descent
                 .gradient(size, at, &record)

@@ -53,7 +53,7 @@ pub(crate) trait Steps {
     /// The code that looks at records.
     fn direction(
         &self,
-        loss: &Arc<dyn Loss>,
+        loss: Arc<dyn Loss>,
         set: &Arc<dyn ConvexSet>,
     ) -> Result<Direction, BatchError>;
 }
