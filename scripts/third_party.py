@@ -46,6 +46,7 @@ WHY = {
     "pulp": "Sarah Quinones. Loops for the processor at hand; both ways give the same bits in the tests",
     "pyo3": "PyO3. The Python module",
     "redb": "Christopher Berner. The server's store: its loss would lose data, never privacy",
+    "rustix": "Bytecode Alliance. Calls to the system without unsafe code of ours: no core dumps",
     "serde": "David Tolnay. Reads and writes our formats",
     "serde_json": "David Tolnay. JSON of models and rows; numbers come back bit for bit",
     "sha2": "RustCrypto. Digests of questions and names; under HKDF compared by oracle/noise.py",

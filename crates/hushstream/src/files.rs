@@ -190,25 +190,6 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
-    /// Somebody who can write in the same folder puts a link where an unfinished file will be.
-    #[cfg(unix)]
-    #[test]
-    fn a_link_in_place_of_an_unfinished_file_is_not_written_through() {
-        let folder = tempfile::tempdir().unwrap();
-        let (path, victim) = (folder.path().join("model"), folder.path().join("victim"));
-        let plant = || std::os::unix::fs::symlink(&victim, unfinished(&path)).unwrap();
-        fs::write(&victim, "as it was").unwrap();
-        plant();
-        check_writable(&path, "the model").unwrap();
-        plant();
-        write_whole(&path, b"new").unwrap();
-        plant();
-        write_whole_secret(&path, b"newer").unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"newer");
-        assert_eq!(fs::read(&victim).unwrap(), b"as it was");
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
-    }
-
     #[test]
     fn the_same_file_by_two_names_is_found() {
         let folder = tempfile::tempdir().unwrap();

@@ -496,30 +496,3 @@ pub(crate) fn write_secret(path: &Path, text: &str) -> std::io::Result<()> {
     file.write_all(text.as_bytes())?;
     file.sync_all()
 }
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::write_secret;
-    use std::fs;
-    use std::os::unix::fs::{PermissionsExt, symlink};
-
-    #[test]
-    fn a_secret_is_never_written_into_a_file_that_is_there() {
-        let folder = tempfile::tempdir().unwrap();
-        let (path, victim) = (folder.path().join("token"), folder.path().join("victim"));
-        fs::write(&path, "old").unwrap();
-        fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
-        write_secret(&path, "new").unwrap();
-        let mode = |path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!(
-            (mode(&path), fs::read(&path).unwrap()),
-            (0o600, b"new".to_vec())
-        );
-        fs::write(&victim, "as it was").unwrap();
-        fs::remove_file(&path).unwrap();
-        symlink(&victim, &path).unwrap();
-        write_secret(&path, "newer").unwrap();
-        assert_eq!(fs::read(&victim).unwrap(), b"as it was");
-        assert_eq!(fs::read(&path).unwrap(), b"newer");
-    }
-}

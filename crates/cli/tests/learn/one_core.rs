@@ -81,8 +81,11 @@ fn a_run_that_gets_no_thread_learns_alone() {
         let own = std::fs::metadata(folder.path(".")).unwrap().uid();
         let other = if own == 0 { 65_534 } else { own };
         chown(folder.path("."), Some(other), None).unwrap();
-        let limited = format!("ulimit -u 1; exec \"$0\" {}", flags.replace('|', "\\|"));
-        let told = Command::new("sh")
+        let limited = format!(
+            "ulimit -u 1 || exit 9; exec \"$0\" {}",
+            flags.replace('|', "\\|")
+        );
+        let told = Command::new("bash")
             .args(["-c", &limited, env!("CARGO_BIN_EXE_hushstream")])
             .current_dir(folder.path("."))
             .uid(other)

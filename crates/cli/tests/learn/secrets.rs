@@ -47,6 +47,61 @@ fn only_what_may_be_published_can_be_read_by_others() {
     assert_eq!(open_to_others(&folder), ["d.csv", "model", "releases"]);
 }
 
+/// Somebody who can write in the same folder puts links where unfinished files will be.
+#[test]
+fn a_link_in_place_of_an_unfinished_file_is_not_written_through() {
+    let folder = Folder::with_rows(100);
+    folder.write("victim", "as it was");
+    let names = ["model", "report.html", "table.svg"];
+    for name in names {
+        let link = folder.path(&format!("{name}.unfinished"));
+        std::os::unix::fs::symlink(folder.path("victim"), link).unwrap();
+    }
+    folder.succeeds(&format!(
+        "learn d.csv {SCHEMA} {BUDGET} --seed-insecure 1 --model model --report report.html \
+         --without-privacy"
+    ));
+    folder.succeeds("explain model --html table.svg");
+    assert_eq!(folder.text("victim"), "as it was");
+    assert!(names.iter().all(|name| !folder.read(name).is_empty()));
+}
+
+/// A token is never written into a file that is there: others might be able to read it.
+#[cfg(feature = "serve")]
+#[test]
+fn a_token_is_never_written_into_a_file_that_is_there() {
+    let folder = Folder::new();
+    folder.write("victim", "as it was");
+    std::fs::create_dir(folder.path("data")).unwrap();
+    folder.write("data/operator.token", "old");
+    set_permissions(
+        folder.path("data/operator.token"),
+        Permissions::from_mode(0o644),
+    )
+    .unwrap();
+    std::os::unix::fs::symlink(folder.path("victim"), folder.path("data/admin.token")).unwrap();
+    let mut server = folder
+        .command("serve --data data --listen 127.0.0.1:0 --no-ops")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let begin = Instant::now();
+    let text = |name: &str| std::fs::read_to_string(folder.path(name)).unwrap_or_default();
+    let is_new = |name: &str| text(name).starts_with("hs_");
+    while !(is_new("data/operator.token") && is_new("data/admin.token")) {
+        assert!(begin.elapsed() < Duration::from_secs(60), "no tokens");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    server.kill().unwrap();
+    server.wait().unwrap();
+    for name in ["data/operator.token", "data/admin.token"] {
+        let found = std::fs::symlink_metadata(folder.path(name)).unwrap();
+        assert!(found.is_file() && found.mode() & 0o077 == 0, "{name}");
+    }
+    assert_eq!(folder.text("victim"), "as it was");
+}
+
 /// A key in a core dump would outlive its run.
 #[cfg(target_os = "linux")]
 #[test]
