@@ -18,7 +18,7 @@ BROWSER := target/browser
 # What `make mutants-diff` compares with.
 SINCE  ?= HEAD~1
 
-.PHONY: demo test test-browser test-python test-python-versions test-spark test-spark-once test-postgres postgres test-server bench-server python wheel test-long fuzz bench oracle mutants mutants-diff deny
+.PHONY: demo test test-browser test-python test-python-versions test-spark test-spark-once test-postgres postgres test-server bench-server python wheel test-long fuzz bench oracle mutants mutants-diff deny book package soak
 
 # People and a year of flights, which are built into the program: what was chosen and why, how well it learned, and what is promised.
 demo:
@@ -163,11 +163,32 @@ mutants-diff:
 	git diff $(SINCE) > target/mutants.diff
 	$(PYTHON) scripts/mutants.py --in-diff target/mutants.diff
 
-# Licences, sources and bans of the dependencies of all features: deny.toml.
+# Licences, sources and bans of the dependencies of all features: deny.toml. THIRD-PARTY.md lists them.
 deny:
 	cargo deny --version || cargo install --locked cargo-deny@0.20.2
 	cargo fetch --locked
 	cargo deny --offline check bans licenses sources
+	$(PYTHON) scripts/third_party.py --check
+
+# docs/ as a site that needs no network: target/book/index.html. mdBook is installed beside it first.
+MDBOOK := target/mdbook
+book: $(MDBOOK)/bin/mdbook
+	PATH="$(CURDIR)/$(MDBOOK)/bin:$$PATH" mdbook build
+
+$(MDBOOK)/bin/mdbook:
+	cargo install --quiet --locked --root $(MDBOOK) --no-default-features --features search mdbook@0.5.4
+
+# Kills and faults at random, and what is left of runs after them: docs/reliability.md. KILLS, FAULTS and SEED say how many.
+KILLS  ?= 1000
+FAULTS ?= 300
+SEED   ?= 1
+soak:
+	cargo build --locked --bin hushstream
+	nice -n 19 $(PYTHON) scripts/soak.py --kills $(KILLS) --faults $(FAULTS) --serve $$(($(KILLS) / 10)) --seed $(SEED)
+
+# Archives of every crate that ships, each compiled from its archive alone: target/package.
+package:
+	cargo package --workspace --locked --exclude hushstream-benches --exclude hushstream-fuzz --exclude hushstream-python
 
 # Ours and other people's programs on the same files, in turn; writes BENCHMARKS.md. Then private learners on tables:
 # how well each predicts at one budget; writes target/bench/accuracy/table.md.

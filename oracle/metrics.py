@@ -22,7 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "target" / "release" / "hushstream"
 VECTORS = ROOT / "crates" / "cli" / "tests" / "vectors" / "metrics.json"
 CLASSES = ["low", "middle", "high"]
-# The least probability that a score of least squares stands for, as the guide says.
+# The least probability that a score of least squares stands for, as docs/how-to/output.md says.
 LEAST = 0.001
 GROUPS = 15
 
@@ -95,7 +95,7 @@ def scores_of(text, target, told, releases, blocks):
 
 
 def bins(scores):
-    """Where scores are counted, as the guide says: 2^14 equal steps of s/(1 + |s|), a power of two wide, that cover all."""
+    """Where scores are counted, as docs/how-to/output.md says: 2^14 equal steps of s/(1 + |s|), a power of two wide, that cover all."""
     places = scores / (1.0 + np.abs(scores))
     for power in range(50, 12, -1):
         steps = np.floor(places * 2.0**power)

@@ -235,6 +235,7 @@ def test_the_commands_of_the_page(server):
     assert done.returncode == 0, done.stderr
     assert '"action"' in done.stdout and '"guarantee"' in done.stdout
     [piece] = re.findall(r"```python\n(.*?)```", page, re.S)
+    assert piece in (ROOT / "docs/tutorials/product.md").read_text()
     exec(piece.replace('"banner"', '"page"'), {"url": server.url, "token": server.tokens["client"]})
 
 

@@ -28,6 +28,20 @@ def test_the_ten_lines_of_the_readme(tmp_path, capsys):
     assert "26,000 records" in promise and "SIMULATED" not in promise
 
 
+def test_the_lines_of_the_tutorials(tmp_path, monkeypatch, program, capsys):
+    program("demo", "--data-only", "--folder", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    [piece] = pieces("docs/tutorials/file.md")
+    (tmp_path / "my.toml").write_text(
+        re.search(r"<<'END'\n(.*?)\nEND", (ROOT / "docs/tutorials/file.md").read_text(), re.S)[1]
+    )
+    exec(piece, {})
+    assert "26,048 records" in capsys.readouterr().out
+    [piece] = pieces("docs/tutorials/question.md")
+    exec(piece, found := {})
+    assert len(found["found"]) == 2
+
+
 def test_the_lines_of_the_package(tmp_path, monkeypatch, people):
     [piece] = pieces("python/README.md")
     monkeypatch.chdir(tmp_path)

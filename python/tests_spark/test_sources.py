@@ -65,9 +65,9 @@ def test_running_statistics_by_group(run, tmp_path):
         assert released(source.place) == expected
 
 
-def test_the_lines_of_the_guide(run, tmp_path):
-    guide = (HERE.parents[1] / "docs/guide.md").read_text()
-    [piece] = re.findall(r"```python\n(.*?)```", guide, re.S)
+def test_the_lines_of_the_book(run, tmp_path):
+    page = (HERE.parents[1] / "docs/how-to/clusters.md").read_text()
+    [piece] = re.findall(r"```python\n(.*?)```", page, re.S)
     (tmp_path / "clicks").mkdir()
     for seed in range(2):
         table = frame(200, seed).rename_columns(["a", "b", "late"])

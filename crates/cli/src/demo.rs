@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 
 /// 32,561 people and 327,346 flights: see `data/README.md`.
 const PEOPLE: &[u8] = include_bytes!("../data/adult.csv.gz");
-const PEOPLE_SCHEMA: &str = include_str!("../../../examples/adult.toml");
+const PEOPLE_SCHEMA: &str = include_str!("../data/adult.toml");
 const FLIGHTS: &[u8] = include_bytes!("../data/flights.csv.gz");
-const FLIGHTS_SCHEMA: &str = include_str!("../../../examples/flights.toml");
+const FLIGHTS_SCHEMA: &str = include_str!("../data/flights.toml");
 
 /// Arguments of `demo`.
 #[derive(Args)]

@@ -4,6 +4,7 @@ mod audit;
 mod check;
 mod compare;
 mod demo;
+mod dumps;
 mod elsewhere;
 mod explain;
 mod export;
@@ -85,6 +86,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    dumps::forbid();
     let result = match Program::parse().command {
         Command::Learn(arguments) => learn::run(&arguments),
         Command::Track(arguments) => track::run(&arguments),

@@ -1,5 +1,4 @@
-//! `hushstream track` as a process: files, streams, resumes, refusals, and the commands of the
-//! guide.
+//! `hushstream track` as a process: files, streams, resumes and refusals.
 
 #![allow(clippy::unwrap_used)] // a test may stop where it fails
 
@@ -332,42 +331,4 @@ fn many_groups_work() {
     let outcome = json(&run(&folder, &flags));
     assert_eq!(outcome["ticks"], 3);
     assert_eq!(outcome["plan"]["groups"], 10_001);
-}
-
-/// The commands of the guide's section run as they stand.
-#[test]
-fn the_commands_of_the_guide_run() {
-    let guide = include_str!("../../../docs/guide.md");
-    let section = guide
-        .split("\n## ")
-        .find(|part| part.starts_with("Running statistics"));
-    let commands: Vec<&str> = section
-        .unwrap()
-        .lines()
-        .filter_map(|line| line.strip_prefix("hushstream "))
-        .collect();
-    assert!(commands.len() >= 7, "{commands:?}");
-    let folder = folder("");
-    let mut text = "date,hour,origin,late,delay\n".to_owned();
-    for day in 1..=9 {
-        for flight in 0..60 {
-            let (hour, late) = (f64::from(flight) * 0.4, u8::from(flight % 4 == 0));
-            let origin = ["EWR", "JFK", "LGA"][flight as usize % 3];
-            writeln!(text, "2013-01-0{day},{hour},{origin},{late},{flight}").unwrap();
-        }
-    }
-    std::fs::write(folder.path().join("flights.csv"), &text).unwrap();
-    for command in commands {
-        let mut child = program(folder.path(), command)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let _ = child.stdin.take().unwrap().write_all(text.as_bytes());
-        let output = child.wait_with_output().unwrap();
-        assert!(output.status.success(), "{command}: {}", told(&output));
-        let _ = std::fs::remove_file(folder.path().join("flights.csv.ledger"));
-        let _ = std::fs::remove_file(folder.path().join("flights.csv.ledger.witness"));
-    }
 }

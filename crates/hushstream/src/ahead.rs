@@ -3,7 +3,7 @@
 
 use hushstream_read::{ReadError, Reader, Sealed};
 use std::panic::resume_unwind;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -32,17 +32,19 @@ pub(crate) struct Ahead {
     blocks: Receiver<Block>,
     block: std::vec::IntoIter<Sealed>,
     /// Present until the last row.
-    thread: Option<JoinHandle<Reader>>,
+    thread: Option<JoinHandle<Option<Reader>>>,
     /// The reader, once all rows have been read.
     reader: Option<Reader>,
 }
 
 impl Ahead {
-    /// Starts reading. Rows of a live stream are handed over before the next one has to be waited
+    /// Starts reading, or gives the reader back where the system has no room for a thread. Rows of a live stream are handed over before the next one has to be waited
     /// for. No more than `most` rows are read.
-    pub(crate) fn new(mut reader: Reader, is_live: bool, most: u64) -> Self {
+    pub(crate) fn new(reader: Reader, is_live: bool, most: u64) -> Result<Self, Box<Reader>> {
         let (sender, blocks) = sync_channel::<Block>(WAITING);
-        let thread = thread::spawn(move || {
+        let (give, take) = sync_channel::<Reader>(1);
+        let thread = thread::Builder::new().spawn(move || {
+            let mut reader = take.recv().ok()?;
             let mut left = most;
             loop {
                 let (mut block, mut text) = (Vec::<Sealed>::with_capacity(BLOCK), 0);
@@ -67,20 +69,25 @@ impl Ahead {
                 match end {
                     Some(Some(error)) => {
                         let _ = sender.send(Err(error));
-                        return reader;
+                        return Some(reader);
                     }
-                    Some(None) => return reader,
-                    None if gone => return reader,
+                    Some(None) => return Some(reader),
+                    None if gone => return Some(reader),
                     None => {}
                 }
             }
         });
-        Self {
+        let Ok(thread) = thread else {
+            return Err(Box::new(reader));
+        };
+        give.send(reader)
+            .map_err(|SendError(reader)| Box::new(reader))?;
+        Ok(Self {
             blocks,
             block: Vec::new().into_iter(),
             thread: Some(thread),
             reader: None,
-        }
+        })
     }
 
     /// The reader, after the last row that is asked for; of a live stream all rows must have been.
@@ -88,7 +95,7 @@ impl Ahead {
         // A thread that waits to hand over rows then ends.
         drop(self.blocks);
         match (self.reader, self.thread) {
-            (None, Some(thread)) => Some(joined(thread)),
+            (None, Some(thread)) => joined(thread),
             (reader, _) => reader,
         }
     }
@@ -122,7 +129,7 @@ impl Ahead {
                 }
                 Err(RecvTimeoutError::Timeout) => return Ok(Next::Late),
                 Err(RecvTimeoutError::Disconnected) => {
-                    self.reader = self.thread.take().map(joined);
+                    self.reader = self.thread.take().and_then(joined);
                 }
             }
         }
@@ -130,6 +137,6 @@ impl Ahead {
 }
 
 /// A thread that panicked has not read to the end.
-fn joined(thread: JoinHandle<Reader>) -> Reader {
+fn joined(thread: JoinHandle<Option<Reader>>) -> Option<Reader> {
     thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }

@@ -15,7 +15,7 @@ pub struct WholeFile {
 impl WholeFile {
     /// Creates the unfinished file beside its final place.
     pub fn create(path: &Path) -> Result<Self> {
-        Self::create_with(path, OpenOptions::new().create(true).truncate(true))
+        Self::create_with(path, &mut OpenOptions::new())
     }
 
     fn create_with(path: &Path, options: &mut OpenOptions) -> Result<Self> {
@@ -27,10 +27,7 @@ impl WholeFile {
         }
         // Write the target of a link and keep the link.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let file = options
-            .write(true)
-            .open(unfinished(&path))
-            .with_context(|| cannot_write(&path))?;
+        let file = fresh(&unfinished(&path), options).with_context(|| cannot_write(&path))?;
         Ok(Self {
             path,
             file: Some(file),
@@ -94,16 +91,10 @@ pub fn write_whole(path: &Path, content: &[u8]) -> Result<()> {
 
 /// The same for a file that only its owner can read.
 pub fn write_whole_secret(path: &Path, content: &[u8]) -> Result<()> {
-    match fs::remove_file(unfinished(path)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(error).with_context(|| cannot_write(path));
-        }
-        _ => {}
-    }
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = WholeFile::create_with(path, options.create_new(true))?;
+    let mut file = WholeFile::create_with(path, &mut options)?;
     file.write_all(content)
         .with_context(|| cannot_write(path))?;
     file.finish()
@@ -119,8 +110,18 @@ pub fn check_writable(path: &Path, what: &str) -> Result<()> {
     }
     let beside = unfinished(path);
     let said = || format!("cannot write {what} to {}", path.display());
-    File::create(&beside).with_context(said)?;
+    fresh(&beside, &mut OpenOptions::new()).with_context(said)?;
     fs::remove_file(&beside).with_context(said)
+}
+
+/// A new file in place of what a crash left behind. In a folder where others may write, a link of
+/// that name could lead to a file of ours: it is removed, and never written through.
+fn fresh(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    options.write(true).create_new(true).open(path)
 }
 
 /// Refuses two files of the run with the same path.

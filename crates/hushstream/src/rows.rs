@@ -16,10 +16,14 @@ impl Rows {
     /// By the way that fits the machine. No more than `most` rows are read ahead.
     pub(crate) fn new(reader: Reader, is_live: bool, most: u64) -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        if cores > 1 || is_live {
-            Self::Ahead(Box::new(Ahead::new(reader, is_live, most)))
-        } else {
-            Self::Here(Box::new(reader))
+        if cores == 1 && !is_live {
+            return Self::Here(Box::new(reader));
+        }
+        // Where no thread can be had, the rows are the same; releases of a live stream then wait
+        // for the next row.
+        match Ahead::new(reader, is_live, most) {
+            Ok(ahead) => Self::Ahead(Box::new(ahead)),
+            Err(reader) => Self::Here(reader),
         }
     }
 

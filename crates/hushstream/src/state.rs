@@ -16,6 +16,7 @@ use hushstream_noise::Key;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
+use zeroize::Zeroizing;
 
 const FORMAT: &str = "hushstream state";
 const VERSION: u32 = 1;
@@ -147,6 +148,27 @@ fn content(folder: &Path, keeper: Option<&dyn Keeper>, name: &str) -> io::Result
     Ok(bytes)
 }
 
+/// Removes the permissions of group and others from a folder, and from the files in it that a copy
+/// may have left open to them.
+fn restrict(folder: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        if folder.is_dir() {
+            fs::set_permissions(folder, PermissionsExt::from_mode(0o700))?;
+        }
+        for name in [KEY, CARD] {
+            let path = folder.join(name);
+            // A link leads to a file of somebody else's choice.
+            if fs::symlink_metadata(&path).is_ok_and(|found| found.is_file()) {
+                fs::set_permissions(&path, PermissionsExt::from_mode(0o600))?;
+            }
+        }
+    }
+    let _ = folder;
+    Ok(())
+}
+
 /// A folder whose journal is locked against other processes.
 pub(crate) struct StateFolder<'a> {
     path: PathBuf,
@@ -189,9 +211,6 @@ impl<'a> StateFolder<'a> {
         if keeper.is_none() {
             let said = || format!("cannot create {}", path.display());
             fs::create_dir_all(path).with_context(said)?;
-            #[cfg(unix)]
-            fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o700))
-                .with_context(|| format!("cannot restrict {}", path.display()))?;
         }
         let folder = Self::open(path, keeper)?;
         // Check again under the lock: another process may have come first.
@@ -202,6 +221,9 @@ impl<'a> StateFolder<'a> {
     /// The folder of a run, locked.
     pub(crate) fn open(path: &Path, keeper: Option<&'a dyn Keeper>) -> Result<Self> {
         let journal = path.join(JOURNAL);
+        if keeper.is_none() {
+            restrict(path).with_context(|| format!("cannot restrict {}", path.display()))?;
+        }
         let storage = match keeper {
             Some(keeper) => keeper.open(JOURNAL),
             None => FileStorage::open(&journal).map(|file| Box::new(file) as Box<dyn Storage>),
@@ -233,9 +255,10 @@ impl<'a> StateFolder<'a> {
     pub(crate) fn key(&self, seal: Option<&dyn KeySeal>) -> Result<Key> {
         let path = self.path.join(KEY);
         let bytes = content(&self.path, self.keeper, KEY);
-        let bytes = bytes.with_context(|| format!("cannot read {}", path.display()))?;
+        let bytes =
+            Zeroizing::new(bytes.with_context(|| format!("cannot read {}", path.display()))?);
         let bytes = match seal {
-            Some(seal) => seal.open(&bytes)?,
+            Some(seal) => Zeroizing::new(seal.open(&bytes)?),
             None => bytes,
         };
         Key::import(&bytes).with_context(|| format!("{} is damaged", path.display()))

@@ -487,8 +487,13 @@ fn restrict(folder: &Path) -> std::io::Result<()> {
 
 /// Writes a file that only its owner can read.
 pub(crate) fn write_secret(path: &Path, text: &str) -> std::io::Result<()> {
+    // Not into a file that is there already: others might be able to read it.
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
     let mut options = std::fs::OpenOptions::new();
-    options.create(true).truncate(true).write(true);
+    options.create_new(true).write(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(path)?;

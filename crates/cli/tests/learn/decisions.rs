@@ -3,8 +3,6 @@
 
 use crate::common::{Dice, Folder};
 use std::fmt::Write;
-use std::path::Path;
-use std::process::{Command, Stdio};
 
 const BUDGET: &str = "--epsilon 4 --delta 1e-6 --seed-insecure 1";
 const LABELS: &str =
@@ -150,78 +148,4 @@ fn what_does_not_fit_is_refused() {
     assert!(fails(classify).contains("--task decide"));
     let asks = "learn d.csv --task decide --arms a,b --bounds x=-1:1,z=0:2 --ignore right";
     assert!(fails(asks).contains("--target"), "{}", fails(asks));
-}
-
-/// The commands of the guide's section run as they stand, on small files of those names.
-#[test]
-fn the_commands_of_the_guide_run() {
-    let guide = include_str!("../../../../docs/guide.md");
-    let section = guide
-        .split("\n## ")
-        .find(|part| part.starts_with("Decisions that depend on a context"));
-    let blocks = section.unwrap().split("```sh\n").skip(1);
-    let blocks = blocks.map(|block| block.split("```").next().unwrap());
-    let commands: Vec<&str> = blocks.flat_map(str::lines).collect();
-    let commands: Vec<&str> = commands
-        .into_iter()
-        .filter(|line| line.starts_with("hushstream "))
-        .collect();
-    assert!(commands.len() >= 5, "{commands:?}");
-    let folder = Folder::new();
-    for name in ["data", "examples"] {
-        std::fs::create_dir(folder.path(name)).unwrap();
-    }
-    let schema = include_str!("../../../../examples/covtype7.toml");
-    folder.write("examples/covtype7.toml", schema);
-    let numbers = "Elevation,Aspect,Slope,Horizontal_Distance_To_Hydrology,\
-                   Vertical_Distance_To_Hydrology,Horizontal_Distance_To_Roadways,Hillshade_9am,\
-                   Hillshade_Noon,Hillshade_3pm,Horizontal_Distance_To_Fire_Points";
-    let indicators = [
-        "Wilderness_Area1",
-        "Wilderness_Area2",
-        "Soil_Type1",
-        "Soil_Type2",
-    ];
-    let mut dice = Dice(5);
-    let header = format!("{numbers},{}", indicators.join(","));
-    let row = |dice: &mut Dice| {
-        let values = [2000, 90, 9, 30, 30, 500, 200, 200, 200, 500].map(|most| dice.below(most));
-        let shown = values.map(|value| value.to_string()).join(",");
-        format!("{shown},1,0,0,1")
-    };
-    let mut forest = format!("{header},Cover_Type\n");
-    let mut new = format!("{header}\n");
-    for _ in 0..300 {
-        let _ = writeln!(forest, "{},{}", row(&mut dice), 1 + dice.below(7));
-        let _ = writeln!(new, "{}", row(&mut dice));
-    }
-    folder.write("data/covtype.csv", forest);
-    folder.write("new.csv", new);
-    let (mut rewards, mut log) = (
-        "age,a,b,c\n".to_owned(),
-        "age,item,clicks,chance\n".to_owned(),
-    );
-    for _ in 0..300 {
-        let age = dice.below(90);
-        let [a, b, c] = [5, 7, 9].map(|most| dice.below(most));
-        let _ = writeln!(rewards, "{age},{a},{b},{c}");
-        let item = ["A", "B", "C"][dice.below(3) as usize];
-        let _ = writeln!(log, "{age},{item},{},0.333", dice.below(2));
-    }
-    folder.write("rewards.csv", rewards);
-    folder.write("log.csv", log);
-    let program = Path::new(env!("CARGO_BIN_EXE_hushstream"));
-    let path = std::env::var("PATH").unwrap();
-    let path = format!("{}:{path}", program.parent().unwrap().display());
-    for command in commands {
-        let output = Command::new("sh")
-            .args(["-c", command])
-            .current_dir(folder.path("."))
-            .env("PATH", &path)
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        let error = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.success(), "{command}\n{error}");
-    }
 }

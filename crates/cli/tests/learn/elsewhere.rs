@@ -1,4 +1,4 @@
-//! Sums made elsewhere, by real processes: the script of the guide, kills at any moment, and what
+//! Sums made elsewhere, by real processes: the script of the book, kills at any moment, and what
 //! is refused.
 
 use crate::common::{Dice, Example, Folder, HEADER};
@@ -65,12 +65,9 @@ fn script(folder: &Folder) -> std::process::Output {
 }
 
 #[test]
-fn the_script_of_the_guide_gives_the_model_of_one_process() {
-    let guide = include_str!("../../../../docs/guide.md");
-    assert!(
-        guide.contains(SCRIPT),
-        "the guide shows examples/cluster.sh"
-    );
+fn the_script_of_the_book_gives_the_model_of_one_process() {
+    let page = include_str!("../../../../docs/how-to/clusters.md");
+    assert!(page.contains(SCRIPT), "the page shows examples/cluster.sh");
     let folder = cluster();
     let output = script(&folder);
     let told = String::from_utf8(output.stdout).unwrap();

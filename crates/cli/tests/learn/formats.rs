@@ -99,3 +99,13 @@ fn an_order_from_a_public_seed() {
         one
     );
 }
+
+/// The default program reads Parquet: a file that only begins like one is told to be broken.
+#[cfg(feature = "parquet")]
+#[test]
+fn parquet_is_read_by_default() {
+    let folder = Folder::new();
+    folder.write("d.parquet", "PAR1 and nothing else");
+    let message = folder.fails("check d.parquet --target y --bounds x=0:1");
+    assert!(message.contains("broken Parquet"), "{message}");
+}

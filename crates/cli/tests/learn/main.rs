@@ -34,3 +34,5 @@ mod published;
 mod recipes;
 mod report;
 mod same_rows;
+#[cfg(unix)]
+mod secrets;

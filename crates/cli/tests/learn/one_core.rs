@@ -60,3 +60,40 @@ fn so_is_sparse_text() {
     let [one, more] = published("d.vw", &text, flags, &["model"]);
     assert!(one == more);
 }
+
+/// A container may allow no further thread. A run that was charged must not end for that.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_that_gets_no_thread_learns_alone() {
+    use std::os::unix::fs::{MetadataExt, chown};
+    use std::os::unix::process::CommandExt;
+    let flags = format!(
+        "learn d.csv {SCHEMA} {BUDGET} --recipe pftal-convex --batch 1 --seed-insecure 3 \
+         --releases releases"
+    );
+    let [one, more] = [true, false].map(|is_alone| {
+        let folder = Folder::with_rows(3000);
+        if !is_alone {
+            folder.succeeds(&flags);
+            return folder.read("releases");
+        }
+        // The limit does not hold for root.
+        let own = std::fs::metadata(folder.path(".")).unwrap().uid();
+        let other = if own == 0 { 65_534 } else { own };
+        chown(folder.path("."), Some(other), None).unwrap();
+        let limited = format!(
+            "ulimit -u 1 || exit 9; exec \"$0\" {}",
+            flags.replace('|', "\\|")
+        );
+        let told = Command::new("bash")
+            .args(["-c", &limited, env!("CARGO_BIN_EXE_hushstream")])
+            .current_dir(folder.path("."))
+            .uid(other)
+            .output()
+            .unwrap();
+        let error = String::from_utf8_lossy(&told.stderr);
+        assert!(told.status.success(), "{error}");
+        folder.read("releases")
+    });
+    assert!(!one.is_empty() && one == more);
+}

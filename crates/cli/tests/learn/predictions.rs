@@ -21,7 +21,7 @@ fn signs_with_and_without_targets() {
             said.split(',').collect::<Vec<_>>().try_into().unwrap();
         let (chance, score): (f64, f64) = (chance.parse().unwrap(), score.parse().unwrap());
         assert_eq!(class, if chance > 0.5 { "1" } else { "0" });
-        // Least squares: the map of the guide.
+        // Least squares: the map that the book states.
         let mapped = (0.5 * (1.0 + score)).clamp(0.001, 0.999);
         assert!((mapped - chance).abs() < 1e-12, "{said}");
         let truth = row.rsplit(',').next().unwrap();
