@@ -136,6 +136,16 @@ pub(crate) struct Block<'a> {
 }
 
 impl Block<'_> {
+    pub(crate) fn rows(&self) -> usize {
+        self.numbers.len() / self.width
+    }
+
+    /// The rows, if all columns are numbers.
+    pub(crate) fn numbers(&self) -> Option<impl Iterator<Item = Nameless<'_>>> {
+        let rows = self.numbers.chunks_exact(self.width);
+        self.is_plain.then(|| rows.map(Nameless::Numbers))
+    }
+
     /// Gives every row.
     pub(crate) fn each<E>(
         &self,
