@@ -1,6 +1,7 @@
 //! The one thread that writes: it gathers operations, commits them together, and answers each.
 
 use super::StoreError;
+use super::backend::Touches;
 use super::core::{After, Core, Op, Tx};
 use crate::clock::Clock;
 use crate::problem::Problem;
@@ -44,8 +45,8 @@ impl Default for Limits {
 
 #[derive(Default)]
 struct Queues {
-    decisions: VecDeque<Op>,
-    others: VecDeque<Op>,
+    decisions: VecDeque<(Touches, Op)>,
+    others: VecDeque<(Touches, Op)>,
     is_stopping: bool,
 }
 
@@ -54,6 +55,7 @@ struct Shared {
     came: Condvar,
     limits: Limits,
     has_failed: AtomicBool,
+    is_away: AtomicBool,
     commits: AtomicU64,
     committed: AtomicU64,
 }
@@ -89,6 +91,7 @@ impl Committer {
             came: Condvar::new(),
             limits,
             has_failed: AtomicBool::new(false),
+            is_away: AtomicBool::new(false),
             commits: AtomicU64::new(0),
             committed: AtomicU64::new(0),
         });
@@ -124,9 +127,10 @@ impl Committer {
     pub async fn write<R: Send + 'static>(
         &self,
         lane: Lane,
+        touches: Touches,
         f: impl FnOnce(&mut Tx<'_>) -> Result<Result<R, Problem>, StoreError> + Send + 'static,
     ) -> Result<R, Problem> {
-        self.submit(lane, f)
+        self.submit(lane, touches, f)
             .await
             .unwrap_or_else(|_| Err(self.gone(lane)))
     }
@@ -137,16 +141,23 @@ impl Committer {
     /// As [`Committer::write`].
     pub fn write_blocking<R: Send + 'static>(
         &self,
+        touches: Touches,
         f: impl FnOnce(&mut Tx<'_>) -> Result<Result<R, Problem>, StoreError> + Send + 'static,
     ) -> Result<R, Problem> {
-        let waiting = self.submit(Lane::Others, f);
+        let waiting = self.submit(Lane::Others, touches, f);
         let gone = |_| Err(self.gone(Lane::Others));
         waiting.blocking_recv().unwrap_or_else(gone)
+    }
+
+    /// Does what is due of these models, and tells when it is done.
+    pub(crate) fn send(&self, touches: Touches) -> oneshot::Receiver<Result<(), Problem>> {
+        self.submit(Lane::Others, touches, |_| Ok(Ok(())))
     }
 
     fn submit<R: Send + 'static>(
         &self,
         lane: Lane,
+        touches: Touches,
         f: impl FnOnce(&mut Tx<'_>) -> Result<Result<R, Problem>, StoreError> + Send + 'static,
     ) -> oneshot::Receiver<Result<R, Problem>> {
         let (reply, waiting) = oneshot::channel();
@@ -162,9 +173,9 @@ impl Committer {
             return waiting;
         }
         match lane {
-            Lane::Others => queues.others.push_back(op),
+            Lane::Others => queues.others.push_back((touches, op)),
             Lane::Decisions => {
-                queues.decisions.push_back(op);
+                queues.decisions.push_back((touches, op));
                 // The oldest has waited longest: its client may be gone already.
                 if queues.decisions.len() > self.shared.limits.waiting {
                     queues.decisions.pop_front();
@@ -177,7 +188,9 @@ impl Committer {
     }
 
     fn gone(&self, lane: Lane) -> Problem {
-        if self.has_failed() || lane == Lane::Others {
+        if self.shared.is_away.load(Ordering::SeqCst) {
+            Problem::unavailable("the database did not answer: ask again, with the same id")
+        } else if self.has_failed() || lane == Lane::Others {
             Problem::unavailable("the store does not take anything: see the server's log")
         } else {
             Problem::unavailable("too many decisions at once: ask again")
@@ -188,6 +201,23 @@ impl Committer {
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.shared.has_failed.load(Ordering::SeqCst)
+    }
+
+    /// Whether requests can be answered: the store has not failed, and the last commit did not.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        !self.has_failed() && !self.shared.is_away.load(Ordering::SeqCst)
+    }
+
+    /// Takes nothing more: the database is not the one that this node has seen.
+    pub(crate) fn fail(&self) {
+        self.shared.has_failed.store(true, Ordering::SeqCst);
+        let mut queues = self.shared.lock();
+        queues.is_stopping = true;
+        queues.decisions.clear();
+        queues.others.clear();
+        drop(queues);
+        self.shared.came.notify_one();
     }
 
     /// Commits, and operations in them, since the start.
@@ -260,7 +290,7 @@ fn work(
             if is_over {
                 return Ok(());
             }
-            let mut ops: Vec<Op> = queues.others.drain(..).collect();
+            let mut ops: Vec<(Touches, Op)> = queues.others.drain(..).collect();
             // The newest first, if there are more than fit: each in its order of arrival.
             let waiting = queues.decisions.len();
             let taken = waiting.saturating_sub(shared.limits.together);
@@ -269,7 +299,24 @@ fn work(
         };
         let count = ops.len();
         was_busy = count > 8;
-        let after = core.tick(clock.now(), ops)?;
+        let (mut touches, mut all) = (Touches::default(), Vec::with_capacity(count));
+        for (own, op) in ops {
+            touches.merge(own);
+            all.push(op);
+        }
+        let after = match core.tick_on(clock.now(), touches, all) {
+            Ok(after) => after,
+            // Its callers are told that it failed; whether it is durable, they find out by asking
+            // again. The next commit looks at the database anew.
+            Err(error) if core.is_shared() => {
+                tracing::warn!(%error, "a commit failed");
+                shared.is_away.store(true, Ordering::SeqCst);
+                std::thread::sleep(Duration::from_millis(20));
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        shared.is_away.store(false, Ordering::SeqCst);
         shared.commits.fetch_add(1, Ordering::Relaxed);
         shared.committed.fetch_add(count as u64, Ordering::Relaxed);
         for done in after {
