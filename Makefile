@@ -109,7 +109,7 @@ $(SERVER)/installed: python/tests_server/requirements.txt
 	$(SERVER)/bin/pip install --quiet --disable-pip-version-check -r python/tests_server/requirements.txt
 	touch $@
 
-# Its load on loopback, with wrk and strace: prints figures beside the load of the machine.
+# Its load on loopback, with wrk: prints figures beside the load of the machine.
 bench-server:
 	cargo build --release --locked --bin hushstream
 	$(PYTHON) benches/serve/load.py

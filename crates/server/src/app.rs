@@ -1,6 +1,6 @@
 //! The server without its listeners: the store, the learners, and what they share.
 
-use crate::auth::{NewToken, Rates, Tokens};
+use crate::auth::{NewToken, Rates, Room, Tokens};
 use crate::clock::Clock;
 use crate::config::{Config, StoreAddress};
 use crate::follow::Follower;
@@ -11,12 +11,10 @@ use crate::problem::Problem;
 use crate::store::shared::Shared;
 use crate::store::{
     After, Committer, Core, DatasetRow, ModelRow, Reads, Role, State, TokenRow, Touches, Witness,
-    store_error,
 };
 use crate::watch::{Hub, Metrics};
 use hushstream::noise::Key;
 use hushstream_postgres as postgres;
-use redb::Database;
 use std::collections::BTreeSet;
 use std::io::{Error as IoError, Write};
 use std::path::Path;
@@ -62,6 +60,8 @@ pub struct App {
     pub secret: Secret,
     /// How many decisions tokens may ask for.
     pub rates: Rates,
+    /// Room for decisions in progress.
+    pub room: Room,
     /// The random name of this start, of which coins are made.
     pub boot: [u8; 16],
     follower: Mutex<Option<Follower>>,
@@ -80,16 +80,17 @@ impl Opened {
         config: &Config,
         clock: &Arc<dyn Clock>,
         tokens: &Arc<Tokens>,
+        metrics: &Metrics,
     ) -> Result<Self, StartError> {
         match &config.store {
             Some(StoreAddress(address)) => Self::shared(config, address, clock, tokens),
-            None => Self::embedded(config),
+            None => Self::embedded(config, metrics),
         }
     }
 
-    fn embedded(config: &Config) -> Result<Self, StartError> {
-        let db = Database::create(config.data.join("store.redb")).map_err(store_error)?;
-        let db = Arc::new(db);
+    fn embedded(config: &Config, metrics: &Metrics) -> Result<Self, StartError> {
+        let syncs = metrics.operator.syncs.clone();
+        let db = Arc::new(crate::store::open(&config.data.join("store.redb"), syncs)?);
         let core = Core::open(Arc::clone(&db))?;
         let (store, published) = core.name()?;
         let witness = Witness::new(config.witness.clone(), store);
@@ -177,8 +178,9 @@ impl App {
         let datasets = config.data.join("datasets");
         std::fs::create_dir_all(&datasets).map_err(io("cannot make"))?;
         restrict(&config.data).map_err(io("cannot restrict"))?;
+        let metrics = Arc::<Metrics>::default();
         let tokens = Arc::<Tokens>::default();
-        let opened = Opened::open(&config, &clock, &tokens)?;
+        let opened = Opened::open(&config, &clock, &tokens, &metrics)?;
         let master = config.master.clone();
         let source = master.unwrap_or(MasterSource::File(config.data.join("master.key")));
         let master = Arc::new(Master::read(&source)?);
@@ -200,7 +202,6 @@ impl App {
             Arc::new(Policies::new(Arc::clone(&db), config.answering)),
             Arc::<Hub>::default(),
         );
-        let metrics = Arc::<Metrics>::default();
         let context = Arc::new(Context {
             folder: datasets,
             db: Arc::clone(&db),
@@ -246,6 +247,7 @@ impl App {
             }
         };
         let app = Arc::new(Self {
+            room: Room::new(config.limits.waiting),
             config,
             clock,
             db,

@@ -30,6 +30,7 @@ pub(super) fn routes() -> Vec<Route> {
         .takes("Records", LINES)
         .gives(&[(200, "Taken", JSON)])
         .fails(&[404, 409, 422, 429, 503])
+        .in_room()
         .up_to(BYTES)
         .of_content(),
         Route::new(

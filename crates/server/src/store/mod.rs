@@ -3,6 +3,7 @@
 mod backend;
 mod committer;
 mod core;
+mod disk;
 mod embedded;
 mod rows;
 pub mod shared;
@@ -12,6 +13,7 @@ pub use crate::rounds::State;
 pub use backend::{Fence, Reads, Touches};
 pub use committer::{Committer, Lane, Limits, OnAfter};
 pub use core::{After, Core, Op, Reached, Taken, Tx};
+pub use disk::open;
 pub use embedded::batch_of;
 pub use rows::{
     AuditRow, DatasetRow, Exact, ModelRow, ModelStatus, Published, ReleaseRow, Role, TokenRow,

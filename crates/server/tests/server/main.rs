@@ -10,6 +10,7 @@ mod document;
 mod many;
 mod neighbours;
 mod operations;
+mod persons;
 mod recovery;
 mod rounds;
 mod shared;
