@@ -60,6 +60,11 @@ impl Process {
         Self { child, address }
     }
 
+    /// Where it listens.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
     /// One request; nothing if the process is gone.
     pub(crate) fn call(
         &self,

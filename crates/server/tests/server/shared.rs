@@ -9,6 +9,7 @@ use hushstream_server::keys::MasterSource;
 use hushstream_server::store::{Touches, Tx};
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -500,4 +501,79 @@ fn an_old_database_and_a_node_without_a_witness_are_refused() {
     restored.restored = true;
     let told = refused(restored);
     assert!(told.contains("empty database"), "{told}");
+}
+
+/// Decisions per second over connections that stay open, through these nodes.
+fn decisions(nodes: &[Process], client: &str, threads: usize, first: u64) -> f64 {
+    let (next, stop) = (AtomicU64::new(first), AtomicBool::new(false));
+    let mut rate = 0.0;
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let (next, stop, node) = (&next, &stop, &nodes[thread % nodes.len()]);
+            scope.spawn(move || {
+                let mut stream = std::net::TcpStream::connect(node.address()).unwrap();
+                stream.set_nodelay(true).unwrap();
+                let mut buffer = vec![0; 1 << 16];
+                while !stop.load(Ordering::Relaxed) {
+                    let slot = next.fetch_add(1, Ordering::Relaxed);
+                    let body = ask(&format!("m{slot}"), 30.0).to_string();
+                    let request = format!(
+                        "POST {DECISIONS} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {client}\
+                         \r\ncontent-length: {}\r\n\r\n{body}",
+                        body.len()
+                    );
+                    stream.write_all(request.as_bytes()).unwrap();
+                    // An answer ends with its object.
+                    let mut answer = String::new();
+                    while !answer.ends_with('}') {
+                        let count = stream.read(&mut buffer).unwrap();
+                        answer.push_str(std::str::from_utf8(&buffer[..count]).unwrap());
+                    }
+                    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+                }
+            });
+        }
+        std::thread::sleep(Duration::from_secs(2));
+        let (from, since) = (next.load(Ordering::Relaxed), Instant::now());
+        std::thread::sleep(Duration::from_secs(8));
+        let done = next.load(Ordering::Relaxed) - from;
+        rate = done as f64 / since.elapsed().as_secs_f64();
+        stop.store(true, Ordering::Relaxed);
+    });
+    rate
+}
+
+/// What the shared store costs beside the embedded one.
+#[test]
+#[ignore = "a measurement: cargo test -p hushstream-server --test server -- --ignored --nocapture"]
+fn decisions_per_second() {
+    let Some(cluster) = Cluster::start() else {
+        return;
+    };
+    let mut model = settings();
+    (model["batch"], model["batches"]) = (json!(1_000_000), json!(2));
+    let (alone, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let one = Process::with(alone.path(), &[]);
+    let stream = Stream::of(alone.path(), &one, &model);
+    let embedded = std::slice::from_ref(&one);
+    let Nodes {
+        nodes, stream: own, ..
+    } = Nodes::start(&cluster, folder.path(), &model);
+    let commits = || -> u64 {
+        let sql = "SELECT xact_commit FROM pg_stat_database WHERE datname = 'postgres'";
+        std::thread::sleep(Duration::from_secs(1));
+        cluster.ask(sql)[0].parse().unwrap()
+    };
+    let mut first = 0;
+    for threads in [16, 64] {
+        let rate = decisions(embedded, &stream.client, threads, first);
+        println!("{threads} clients, the embedded store: {rate:.0}/s");
+        for count in [1, 2] {
+            first += 1_000_000;
+            let (before, start) = (commits(), Instant::now());
+            let rate = decisions(&nodes[..count], &own.client, threads, first);
+            let each = (commits() - before) as f64 / start.elapsed().as_secs_f64();
+            println!("{threads} clients, {count} nodes: {rate:.0}/s, {each:.0} transactions/s");
+        }
+    }
 }
