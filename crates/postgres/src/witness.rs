@@ -6,7 +6,7 @@ use crate::{Error, Store};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How a node without a witness meets a database that has ledgers.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +21,8 @@ pub enum Join<'a> {
 pub struct Witness {
     folder: PathBuf,
     store: Arc<Store>,
+    /// One at a time notes: what was seen never goes back.
+    noting: Mutex<()>,
 }
 
 const CARD: &str = "store";
@@ -34,6 +36,7 @@ impl Witness {
         let witness = Self {
             folder: folder.to_owned(),
             store: Arc::clone(store),
+            noting: Mutex::default(),
         };
         let made = fs::create_dir_all(folder);
         made.map_err(|error| Error::Io(format!("cannot make {}", folder.display()), error))?;
@@ -124,6 +127,7 @@ impl Witness {
     /// # Errors
     /// Those of the database; a disk that fails.
     pub fn note(&self, dataset: u64) -> Result<(), Error> {
+        let _one = self.noting.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((seq, crc)) = self.crc(dataset, None)? else {
             return Ok(());
         };

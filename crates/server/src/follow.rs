@@ -185,7 +185,7 @@ fn hear(app: &Arc<App>, heard: Told) -> bool {
     true
 }
 
-/// Answers with another node's release, once this node's witness has its ledger.
+/// Answers with another node's release.
 fn released(app: &Arc<App>, model: u64) -> Result<(), Problem> {
     let Some(shared) = &app.shared else {
         return Ok(());
@@ -193,11 +193,6 @@ fn released(app: &Arc<App>, model: u64) -> Result<(), Problem> {
     let Some(row) = shared.numbered(model) else {
         return Ok(());
     };
-    let dataset = shared.dataset_of(&row).ok_or_else(Problem::internal)?;
-    if let Err(error) = shared.witness.note(dataset.number) {
-        tracing::error!(%error, "the witness cannot be written");
-        return Err(Problem::internal());
-    }
     let serving = app.policies.renew(&row)?;
     app.hub.released(&row, &serving);
     if serving.published.version >= row.rounds.batches {

@@ -51,7 +51,11 @@ async fn policy(call: Call) -> Result<Public, Problem> {
     let row = call.model()?;
     let version = call.number("version")?;
     let published = match version {
-        Some(version) => call.app.policies.version(row.number, Some(version))?,
+        Some(version) => {
+            let published = call.app.policies.version(row.number, Some(version))?;
+            call.app.db.attest(&row)?;
+            published
+        }
         None => Some(call.app.policies.newest(&row)?.published.clone()),
     };
     let published = published.ok_or_else(|| Problem::not_found("version of the policy"))?;
@@ -68,7 +72,9 @@ async fn releases(call: Call) -> Result<Public, Problem> {
         .number("after")?
         .map_or(0, |after| after.saturating_add(1));
     let mut text = String::new();
-    for stored in call.app.db.releases(row.number, first, MOST)? {
+    let stored = call.app.db.releases(row.number, first, MOST)?;
+    call.app.db.attest(&row)?;
+    for stored in stored {
         let file: Value = serde_json::from_slice(&stored.file).map_err(|_| Problem::internal())?;
         let line = json!({
             "version": stored.version,

@@ -114,6 +114,7 @@ impl Policies {
         let Some(published) = published else {
             return Err(Problem::unavailable("the model is being begun: ask again"));
         };
+        self.db.attest(row)?;
         let serving = Arc::new(Serving::new(published, row)?);
         let mut known = self.newest.write().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= self.most && !known.contains_key(&row.number) {
@@ -156,7 +157,10 @@ impl Policies {
             return Ok(newest);
         }
         match self.version(row.number, Some(version))? {
-            Some(published) => Ok(Arc::new(Serving::new(published, row)?)),
+            Some(published) => {
+                self.db.attest(row)?;
+                Ok(Arc::new(Serving::new(published, row)?))
+            }
             None => Err(Problem::not_found("version of the policy")),
         }
     }

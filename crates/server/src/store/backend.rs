@@ -169,6 +169,12 @@ pub trait Reads: Send + Sync {
     /// The slots of a closed batch, in their order; nothing for one that is null.
     fn batch(&self, row: &ModelRow, batch: u64) -> Stored<Vec<Option<Slot>>>;
 
+    /// Notes outside of the store what it has of a model's ledger, after a release was read, and
+    /// before it is answered with. The learner of the embedded store has noted it.
+    fn attest(&self, _: &ModelRow) -> Stored<()> {
+        Ok(())
+    }
+
     /// The rounds of a model.
     fn state(&self, model: u64) -> Stored<State> {
         Ok(self.counts(model)?.0)

@@ -799,6 +799,12 @@ impl Reads for Shared {
             .collect()
     }
 
+    fn attest(&self, row: &ModelRow) -> Result<(), StoreError> {
+        let dataset = self.dataset_of(row);
+        let dataset = dataset.ok_or_else(|| corrupted("a model without its data set"))?;
+        Ok(self.witness.note(dataset.number)?)
+    }
+
     fn counts(&self, model: u64) -> Result<(State, Exact), StoreError> {
         let rows = self.look(
             "SELECT row FROM rounds WHERE model = $1",

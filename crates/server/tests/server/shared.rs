@@ -154,6 +154,15 @@ fn a_decision_of_one_node_is_rewarded_at_another() {
             (&json!(10), &json!(1))
         );
     }
+    // Each has noted the ledger before it answered.
+    let last = "SELECT seq || ' ' || crc FROM frames WHERE log LIKE 'ledger/%'
+        ORDER BY seq DESC LIMIT 1";
+    let (last, dataset) = (cluster.ask(last), cluster.ask("SELECT dataset FROM rounds"));
+    for name in ["one", "two"] {
+        let noted = folder.path().join(name).join("witness").join(&dataset[0]);
+        let noted = std::fs::read_to_string(noted).unwrap();
+        assert_eq!(noted.trim_end(), last[0], "{name}");
+    }
     let exact = |server: &Server, operator: &str| {
         let path = "/v1/models/banner/operator";
         let exact = server.call(operator, "GET", path, &NOTHING).json();
@@ -215,6 +224,16 @@ impl Nodes {
             .map(|name| Process::with(&folder.join(name), &variables))
             .into();
         let stream = Stream::of(&folder.join("one"), &nodes[0], model);
+        // The other node is told of token and model.
+        let path = "/v1/models/banner";
+        while nodes[1]
+            .call(&stream.client, "GET", path, &NOTHING)
+            .unwrap()
+            .0
+            != 200
+        {
+            std::thread::sleep(Duration::from_millis(10));
+        }
         Self {
             nodes,
             stream,
