@@ -138,7 +138,7 @@ fuzz:
 test-long: test oracle deny test-python-versions test-spark test-postgres test-browser test-server
 	cargo test --release --locked -p hushstream-arena --features long
 	cargo test --release --locked -p hushstream-cli --features long
-	cargo test --release --locked -p hushstream-server --features long
+	cargo test --release --locked -p hushstream-server --features long,tls
 	cargo test --locked -p hushstream-read --features parquet
 	cargo test --locked -p hushstream --features arrow
 	cargo test --release --locked -p hushstream-audit --features long

@@ -1,9 +1,10 @@
 """`hushstream serve` under load: durable decisions per second, decisions per sync of the disk, times
 beside those of the disk, ten times the load, and a start with thousands of models.
 
-    python3 benches/serve/load.py [--program PATH] [--seconds S] [--models N]
+    python3 benches/serve/load.py [--program PATH] [--seconds S] [--models N] [--vw PYTHON]
 
-Needs wrk (the Debian package), and Linux. Prints one JSON object per step, each with the load of the
+With a Python that has Vowpal Wabbit (target/bench-python/bin/python after `make bench`), its daemon
+beside it. Needs wrk (the Debian package), and Linux. Prints one JSON object per step, each with the load of the
 machine: figures of a busy machine say little. Times of syncs are the server's own, of the same run,
 from a histogram whose bounds are a quarter apart. Asserts no time.
 """
@@ -14,8 +15,10 @@ import http.client
 import json
 import os
 import pathlib
+import random
 import re
 import resource
+import selectors
 import shutil
 import signal
 import socket
@@ -35,7 +38,8 @@ MODEL = {
     "actions": ["news", "sport", "music"],
     "batch": 10_000,
     "batches": 1_000,
-    "reward_wait": 60,
+    # Closed and learned from while others are decided.
+    "reward_wait": 1,
     "epsilon": 0.01,
     "delta": 1e-10,
 }
@@ -214,11 +218,55 @@ def many_models(program, folder, count):
     server.stop()
 
 
+def vw_daemon(python, seconds):
+    """As many decisions as it gives to 16 connections, of which each waits for the last answer."""
+    port = free_port()
+    # A group of its own: its processes end together.
+    daemon = subprocess.Popen([python, HERE / "vw_daemon.py", str(port)], start_new_session=True)
+    try:
+        selector, waiting, times = selectors.DefaultSelector(), {}, []
+
+        def ask(connection):
+            line = f"| age:{random.randint(18, 80)} hour:{random.randint(0, 23)} device=phone\n"
+            waiting[connection] = time.monotonic()
+            connection.sendall(line.encode())
+
+        for _ in range(16):
+            for _ in range(600):
+                try:
+                    connection = socket.create_connection(("127.0.0.1", port))
+                    break
+                except OSError:
+                    time.sleep(0.1)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            selector.register(connection, selectors.EVENT_READ)
+            ask(connection)
+        start = time.monotonic()
+        while time.monotonic() - start < seconds:
+            for key, _ in selector.select(1):
+                if key.fileobj.recv(4096).endswith(b"\n\n"):
+                    times.append(time.monotonic() - waiting[key.fileobj])
+                    ask(key.fileobj)
+        times.sort()
+        share = lambda part: round(1000 * times[int(part * len(times))], 2)
+        tell(
+            "vw --daemon, not durable",
+            connections=16,
+            decisions_per_second=round(len(times) / seconds),
+            p50_ms=share(0.5),
+            p99_ms=share(0.99),
+        )
+    finally:
+        os.killpg(daemon.pid, signal.SIGKILL)
+        daemon.wait()
+
+
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--program", default=str(ROOT / "target/release/hushstream"))
     arguments.add_argument("--seconds", type=int, default=12)
     arguments.add_argument("--models", type=int, default=5000)
+    arguments.add_argument("--vw", metavar="PYTHON")
     arguments = arguments.parse_args()
     if shutil.which("wrk") is None:
         raise SystemExit("wrk is not installed: apt-get install wrk")
@@ -229,6 +277,8 @@ def main():
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
         if arguments.seconds:
             under_load(arguments.program, folder, arguments.seconds)
+        if arguments.vw:
+            vw_daemon(arguments.vw, arguments.seconds)
         if arguments.models:
             many_models(arguments.program, folder, arguments.models)
 

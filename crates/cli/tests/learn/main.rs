@@ -25,6 +25,7 @@ mod malformed;
 mod memory;
 mod messy;
 mod models;
+mod more_budget;
 mod neighbours;
 #[cfg(target_os = "linux")]
 mod one_core;

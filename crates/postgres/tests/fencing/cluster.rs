@@ -128,7 +128,7 @@ impl Cluster {
     pub(crate) fn ask(&self, sql: &str) -> Vec<String> {
         let mut psql = Command::new(self.program("psql"));
         psql.arg("-h")
-            .arg(self.folder.path())
+            .arg(self.folder())
             .args(["-U", "postgres", "-AtX", "-c", sql]);
         let output = psql.output().unwrap();
         assert!(

@@ -176,6 +176,7 @@ impl TablesRequest {
             cell_length: map.cell_length(),
             curvature: if unit_is_number { 1.0 } else { 0.25 },
             averaged: !self.in_time,
+            repeats: settings.passes > 1,
             noise: (1..=releases.min(1 << 16))
                 .map(|t| plan.prefix_sd(t))
                 .collect(),

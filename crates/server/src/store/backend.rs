@@ -111,10 +111,10 @@ pub(crate) trait Rows {
     fn slot(&mut self, model: u64, slot: u64) -> Stored<Option<Slot>>;
     /// Stores what is in a slot.
     fn put_slot(&mut self, model: u64, slot: u64, row: &Slot) -> Stored<()>;
-    /// All slots of a person that were not learned from.
-    fn slots_of(&mut self, model: u64, person: [u8; 16]) -> Stored<Vec<(u64, Slot)>>;
-    /// Forgets slots.
-    fn drop_slots(&mut self, model: u64, slots: Range<u64>) -> Stored<()>;
+    /// All slots of a person from this one on.
+    fn slots_of(&mut self, model: u64, first: u64, person: [u8; 16]) -> Stored<Vec<(u64, Slot)>>;
+    /// Forgets about so many of these slots: how many, and the first that is left.
+    fn drop_slots(&mut self, model: u64, slots: Range<u64>, most: usize) -> Stored<(usize, u64)>;
     /// Stores a release, if its version is new.
     fn put_release(&mut self, model: u64, version: u64, row: &ReleaseRow) -> Stored<()>;
     /// Counts a publication, where the store's witness needs the number.

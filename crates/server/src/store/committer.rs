@@ -307,7 +307,7 @@ fn work(
             touches.merge(own);
             all.push(op);
         }
-        let after = match core.tick_on(clock.now(), touches, all) {
+        let after = match core.tick_on(clock.now(), &touches, all) {
             Ok(after) => after,
             // Its callers are told that it failed; whether it is durable, they find out by asking
             // again. The next commit looks at the database anew.

@@ -11,7 +11,7 @@ use crate::clock::Millis;
 use crate::rounds::{Event, Filled, Slot, State};
 use redb::{Database, Durability};
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 /// What is done after the commit.
@@ -59,7 +59,18 @@ pub struct Core {
     due: BTreeSet<(Millis, u64)>,
     boot: u64,
     latest: Millis,
+    sweeps: VecDeque<Sweep>,
 }
+
+/// Slots that were learned from, whose rows are still there.
+struct Sweep {
+    model: u64,
+    first: u64,
+    end: u64,
+}
+
+/// The most rows that one tick sweeps: those of a large batch at once would hold everybody up.
+const SWEPT: usize = 512;
 
 /// What a request for a slot meets.
 pub enum Taken {
@@ -92,6 +103,7 @@ pub struct Tx<'t> {
     rows: &'t mut dyn Rows,
     live: &'t mut HashMap<u64, Live>,
     due: &'t mut BTreeSet<(Millis, u64)>,
+    sweeps: &'t mut VecDeque<Sweep>,
     changed: Vec<u64>,
     after: Vec<After>,
 }
@@ -103,12 +115,18 @@ impl Core {
     /// A store of another version; a disk that fails.
     pub fn open(db: Arc<Database>) -> Result<Self, StoreError> {
         let boot = embedded::open(&db)?;
-        let mut core = Self::new(Home::Embedded(Arc::clone(&db)), boot);
-        for row in db.models(None)? {
-            let (state, exact) = db.counts(row.number)?;
+        let rows = Arc::clone(&db);
+        let mut core = Self::new(Home::Embedded(db), boot);
+        for row in rows.models(None)? {
+            let (state, exact) = rows.counts(row.number)?;
             let mut live = Live::new(Arc::new(row), state, exact);
             schedule(&mut live, &mut core.due);
-            core.live.insert(live.row.number, live);
+            // What a stop left to be swept.
+            let (model, first, end) = (live.row.number, 0, live.learned());
+            if embedded::has_slots(&rows, model, end)? {
+                core.sweeps.push_back(Sweep { model, first, end });
+            }
+            core.live.insert(model, live);
         }
         Ok(core)
     }
@@ -125,7 +143,7 @@ impl Core {
             tx.boot = boot;
             Ok(After::Call(Box::new(|| ())))
         });
-        core.tick_on(0, Touches::settings(), vec![count])?;
+        core.tick_on(0, &Touches::settings(), vec![count])?;
         Ok(core)
     }
 
@@ -136,6 +154,7 @@ impl Core {
             due: BTreeSet::new(),
             boot,
             latest: 0,
+            sweeps: VecDeque::new(),
         }
     }
 
@@ -158,7 +177,8 @@ impl Core {
             tx.audit(None, "node", &what, &subject)?;
             Ok(After::Call(Box::new(|| ())))
         });
-        self.tick_on(now, Touches::settings(), vec![note]).map(drop)
+        self.tick_on(now, &Touches::settings(), vec![note])
+            .map(drop)
     }
 
     /// The random name of the embedded store, and how often it has published.
@@ -183,9 +203,12 @@ impl Core {
         self.live.values().map(|live| (&live.row, &live.state))
     }
 
-    /// When the next batch is due.
+    /// When there is something to do next.
     #[must_use]
     pub fn next_due(&self) -> Option<Millis> {
+        if !self.sweeps.is_empty() {
+            return Some(self.latest);
+        }
         self.due.first().map(|(at, _)| *at)
     }
 
@@ -195,7 +218,7 @@ impl Core {
     /// # Errors
     /// A disk that fails. Nothing of the tick is durable then, and the store must be opened again.
     pub fn tick(&mut self, now: Millis, ops: Vec<Op>) -> Result<Vec<After>, StoreError> {
-        self.tick_on(now, Touches::default(), ops)
+        self.tick_on(now, &Touches::default(), ops)
     }
 
     /// The same for operations of which is known what they touch.
@@ -206,7 +229,7 @@ impl Core {
     pub(crate) fn tick_on(
         &mut self,
         now: Millis,
-        touches: Touches,
+        touches: &Touches,
         ops: Vec<Op>,
     ) -> Result<Vec<After>, StoreError> {
         // The clock of the store never goes back.
@@ -224,6 +247,7 @@ impl Core {
                         rows: &mut rows,
                         live: &mut self.live,
                         due: &mut self.due,
+                        sweeps: &mut self.sweeps,
                         changed: Vec::new(),
                         after: Vec::new(),
                     };
@@ -237,8 +261,10 @@ impl Core {
             Home::Shared(shared) => {
                 self.live.clear();
                 self.due.clear();
+                // Of a tick that failed: what it learned from is still needed.
+                self.sweeps.clear();
                 let shared = Arc::clone(shared);
-                let (mut rows, locked) = shared.begin(&touches)?;
+                let (mut rows, locked) = shared.begin(touches)?;
                 for (row, state, exact, at) in locked {
                     // Nor does it between nodes, for a model.
                     self.latest = self.latest.max(at);
@@ -253,6 +279,7 @@ impl Core {
                         rows: &mut rows,
                         live: &mut self.live,
                         due: &mut self.due,
+                        sweeps: &mut self.sweeps,
                         changed: Vec::new(),
                         after: Vec::new(),
                     };
@@ -283,6 +310,11 @@ impl Live {
             is_changed: false,
         }
     }
+
+    /// The first slot that was not learned from.
+    fn learned(&self) -> u64 {
+        self.state.fed * self.row.rounds.batch
+    }
 }
 
 /// Notes when a model is due next.
@@ -305,7 +337,8 @@ impl Tx<'_> {
             let after = op(self)?;
             self.after.push(after);
         }
-        self.store_states()
+        self.store_states()?;
+        self.sweep()
     }
 
     fn do_what_is_due(&mut self) {
@@ -385,6 +418,9 @@ impl Tx<'_> {
     /// Those of the store.
     pub fn take(&mut self, model: u64, id: [u8; 16]) -> Result<Taken, StoreError> {
         if let Some(slot) = self.rows.slot_of(model, id)? {
+            if slot < self.locked(model)?.learned() {
+                return Ok(Taken::Learned);
+            }
             let stored = self.rows.slot(model, slot)?;
             return Ok(stored.map_or(Taken::Learned, |stored| Taken::Again(slot, stored)));
         }
@@ -434,8 +470,8 @@ impl Tx<'_> {
     ) -> Result<(u64, u64), StoreError> {
         let live = self.locked(model)?;
         let closed = live.state.closed * live.row.rounds.batch;
-        let (mut count, mut late) = (0, 0);
-        for (place, mut slot) in self.rows.slots_of(model, person)? {
+        let (first, mut count, mut late) = (live.learned(), 0, 0);
+        for (place, mut slot) in self.rows.slots_of(model, first, person)? {
             if place < closed {
                 late += 1;
                 continue;
@@ -581,8 +617,8 @@ impl Tx<'_> {
         fence.map_or(Ok(true), |fence| self.rows.holds(fence))
     }
 
-    /// Stores a release, if its version is new, and forgets the slots of the batches that were
-    /// learned from. Gives the number of publications of this store.
+    /// Stores a release, if its version is new, and has the slots of the batches that were learned
+    /// from swept. Gives the number of publications of this store.
     ///
     /// # Errors
     /// Those of the store.
@@ -600,9 +636,26 @@ impl Tx<'_> {
         let live = self.locked(model)?;
         let (first, last) = (live.state.fed, fed.max(live.state.fed));
         let batch = live.row.rounds.batch;
-        self.rows.drop_slots(model, first * batch..last * batch)?;
+        let (first, end) = (first * batch, last * batch);
+        self.sweeps.push_back(Sweep { model, first, end });
         self.change(model, |state, _| state.fed = last);
         Ok(count)
+    }
+
+    /// Removes rows of slots that were learned from, some in each tick.
+    fn sweep(&mut self) -> Result<(), StoreError> {
+        let mut left = SWEPT;
+        while left > 0 {
+            let Some(Sweep { model, first, end }) = self.sweeps.front_mut() else {
+                return Ok(());
+            };
+            let (count, next) = self.rows.drop_slots(*model, *first..*end, left)?;
+            (left, *first) = (left - count, next);
+            if next == *end {
+                self.sweeps.pop_front();
+            }
+        }
+        Ok(())
     }
 
     /// Adds a line to the audit log: names and kinds, no values.

@@ -160,9 +160,14 @@ impl Rows for Embedded<'_> {
         put.map(|_| ()).map_err(store_error)
     }
 
-    fn slots_of(&mut self, model: u64, person: [u8; 16]) -> Result<Vec<(u64, Slot)>, StoreError> {
+    fn slots_of(
+        &mut self,
+        model: u64,
+        first: u64,
+        person: [u8; 16],
+    ) -> Result<Vec<(u64, Slot)>, StoreError> {
         let mut own = Vec::new();
-        let all = self.slots.range((model, 0)..=(model, u64::MAX));
+        let all = self.slots.range((model, first)..=(model, u64::MAX));
         for entry in all.map_err(store_error)? {
             let (key, row) = entry.map_err(store_error)?;
             let slot: Slot = decode(row.value())?;
@@ -173,11 +178,23 @@ impl Rows for Embedded<'_> {
         Ok(own)
     }
 
-    fn drop_slots(&mut self, model: u64, slots: Range<u64>) -> Result<(), StoreError> {
-        let range = (model, slots.start)..(model, slots.end);
-        self.slots
-            .retain_in(range, |_, _| false)
-            .map_err(store_error)
+    fn drop_slots(
+        &mut self,
+        model: u64,
+        slots: Range<u64>,
+        most: usize,
+    ) -> Result<(usize, u64), StoreError> {
+        let all = self.slots.range((model, slots.start)..(model, slots.end));
+        let (mut count, mut last) = (0, None);
+        for entry in all.map_err(store_error)?.take(most) {
+            last = Some(entry.map_err(store_error)?.0.value().1);
+            count += 1;
+        }
+        let next = last.map_or(slots.end, |last| last + 1);
+        let range = (model, slots.start)..(model, next);
+        let swept = self.slots.retain_in(range, |_, _| false);
+        swept.map_err(store_error)?;
+        Ok((count, next))
     }
 
     fn put_release(
@@ -259,6 +276,13 @@ pub(super) fn name(db: &Database) -> Result<(u64, u64), StoreError> {
     };
     txn.commit().map_err(store_error)?;
     Ok(told)
+}
+
+/// Whether there are slots before this one.
+pub(super) fn has_slots(db: &Database, model: u64, end: u64) -> Result<bool, StoreError> {
+    let (_txn, slots) = table(db, SLOTS)?;
+    let mut range = slots.range((model, 0)..(model, end)).map_err(store_error)?;
+    Ok(range.next().is_some())
 }
 
 /// A table, to be read.

@@ -652,11 +652,17 @@ impl Rows for SharedRows {
         Ok(())
     }
 
-    fn slots_of(&mut self, model: u64, person: [u8; 16]) -> Result<Vec<(u64, Slot)>, StoreError> {
-        let sql = "SELECT slot FROM slots WHERE model = $1";
-        let rows = self.ask(sql, &[&number(model)?])?;
+    fn slots_of(
+        &mut self,
+        model: u64,
+        first: u64,
+        person: [u8; 16],
+    ) -> Result<Vec<(u64, Slot)>, StoreError> {
+        let sql = "SELECT slot FROM slots WHERE model = $1 AND slot >= $2";
+        let rows = self.ask(sql, &[&number(model)?, &number(first)?])?;
         let mut all: BTreeSet<u64> = rows.iter().map(|row| back(row.get(0))).collect();
-        let own = self.slots.keys().filter(|(of, _)| *of == model);
+        let own = self.slots.keys();
+        let own = own.filter(|(of, slot)| *of == model && *slot >= first);
         all.extend(own.map(|(_, slot)| *slot));
         let mut own = Vec::new();
         for place in all {
@@ -669,7 +675,13 @@ impl Rows for SharedRows {
         Ok(own)
     }
 
-    fn drop_slots(&mut self, model: u64, slots: Range<u64>) -> Result<(), StoreError> {
+    fn drop_slots(
+        &mut self,
+        model: u64,
+        slots: Range<u64>,
+        _: usize,
+    ) -> Result<(usize, u64), StoreError> {
+        // In the transaction of their release: another node may publish the next.
         let sql = "DELETE FROM slots WHERE model = $1 AND slot >= $2 AND slot < $3";
         let (first, last) = (number(slots.start)?, number(slots.end)?);
         self.ask(sql, &[&number(model)?, &first, &last])?;
@@ -679,7 +691,7 @@ impl Rows for SharedRows {
         for (_, slot) in self.slots.iter_mut().filter(|(key, _)| !is_there(key)) {
             *slot = None;
         }
-        Ok(())
+        Ok((0, slots.end))
     }
 
     fn put_release(
