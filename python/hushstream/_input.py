@@ -151,6 +151,9 @@ def column(values: Any) -> tuple[np.ndarray, list[str] | None]:
     >>> column(["yes", None, "no"])
     (array([ 0., nan,  1.]), ['yes', 'no'])
     """
+    # What Arrow batches are made of first: a worker asks for many of few rows.
+    if str(getattr(values, "type", None)) == "double" and hasattr(values, "to_pylist"):
+        return values.to_numpy(zero_copy_only=False), None
     coded = _dictionary(values)
     if coded is not None:
         return coded

@@ -7,7 +7,7 @@ use crate::clock::rfc3339;
 use crate::problem::Problem;
 use crate::rounds::{Added, Aggregation, Cell, Filled, MOST_REWARDS, Slot};
 use crate::spec::{Cells, cells};
-use crate::store::{Lane, ModelRow, Reached, Taken, Tx};
+use crate::store::{Lane, ModelRow, Reached, Taken, Touches, Tx};
 use crate::told::{Clients, ForAsker, Public};
 use axum::http::Method;
 use hushstream::{AskerOnly, Decision};
@@ -322,7 +322,8 @@ pub(super) async fn decision(
     // What the schema says about the content is known before the slot is taken, and told after.
     let asked = object.and_then(|object| asked(app, &object, &row, dataset));
     let (own, model, name) = (Arc::clone(app), row, event);
-    let answer = app.committer.write(Lane::Decisions, move |tx| {
+    let touches = Touches::event(model.number, id);
+    let answer = app.committer.write(Lane::Decisions, touches, move |tx| {
         let (app, row) = (&own, &model);
         let serving = match app.policies.newest(row) {
             Ok(serving) => serving,
@@ -434,7 +435,8 @@ pub(super) async fn told_about(
         return Err(Problem::not_found("event"));
     }
     let id = call.event(&row, event)?;
-    let done = call.app.committer.write(Lane::Others, move |tx| {
+    let touches = Touches::event(row.number, id);
+    let done = call.app.committer.write(Lane::Others, touches, move |tx| {
         let (slot, mut stored) = match tx.reach(row.number, id)? {
             Reached::Open(slot, stored) => (slot, stored),
             Reached::Unknown => return Ok(Err(Problem::not_found("event"))),
@@ -549,7 +551,8 @@ async fn take(call: Call) -> Result<Public, Problem> {
     let body = app.secret.body(row.number, b"slot");
     let policy = app.policies.newest(&row)?.published.version;
     let own = Arc::clone(&app);
-    let taken = app.committer.write(Lane::Decisions, move |tx| {
+    let touches = Touches::event(row.number, id);
+    let taken = app.committer.write(Lane::Decisions, touches, move |tx| {
         let slot = match tx.take(row.number, id)? {
             Taken::New(slot) => slot,
             Taken::Over => return Ok(Ok((false, None))),

@@ -1,6 +1,7 @@
 //! The one thread that writes: it gathers operations, commits them together, and answers each.
 
 use super::StoreError;
+use super::backend::Touches;
 use super::core::{After, Core, Op, Tx};
 use crate::clock::Clock;
 use crate::problem::Problem;
@@ -40,8 +41,8 @@ impl Default for Limits {
 
 #[derive(Default)]
 struct Queues {
-    decisions: Vec<Op>,
-    others: Vec<Op>,
+    decisions: Vec<(Touches, Op)>,
+    others: Vec<(Touches, Op)>,
     is_stopping: bool,
     /// How many operations the sleeping thread waits for; none while it writes.
     awaited: Option<usize>,
@@ -58,6 +59,7 @@ struct Shared {
     came: Condvar,
     limits: Limits,
     has_failed: AtomicBool,
+    is_away: AtomicBool,
     commits: AtomicU64,
     committed: AtomicU64,
 }
@@ -93,6 +95,7 @@ impl Committer {
             came: Condvar::new(),
             limits,
             has_failed: AtomicBool::new(false),
+            is_away: AtomicBool::new(false),
             commits: AtomicU64::new(0),
             committed: AtomicU64::new(0),
         });
@@ -128,9 +131,11 @@ impl Committer {
     pub async fn write<R: Send + 'static>(
         &self,
         lane: Lane,
+        touches: Touches,
         f: impl FnOnce(&mut Tx<'_>) -> Result<Result<R, Problem>, StoreError> + Send + 'static,
     ) -> Result<R, Problem> {
-        self.submit(lane, f).await.unwrap_or_else(|_| Err(gone()))
+        let waiting = self.submit(lane, touches, f);
+        waiting.await.unwrap_or_else(|_| Err(self.gone()))
     }
 
     /// The same for a thread that may wait.
@@ -139,15 +144,22 @@ impl Committer {
     /// As [`Committer::write`].
     pub fn write_blocking<R: Send + 'static>(
         &self,
+        touches: Touches,
         f: impl FnOnce(&mut Tx<'_>) -> Result<Result<R, Problem>, StoreError> + Send + 'static,
     ) -> Result<R, Problem> {
-        let waiting = self.submit(Lane::Others, f);
-        waiting.blocking_recv().unwrap_or_else(|_| Err(gone()))
+        let waiting = self.submit(Lane::Others, touches, f);
+        waiting.blocking_recv().unwrap_or_else(|_| Err(self.gone()))
+    }
+
+    /// Does what is due of these models, and tells when it is done.
+    pub(crate) fn send(&self, touches: Touches) -> oneshot::Receiver<Result<(), Problem>> {
+        self.submit(Lane::Others, touches, |_| Ok(Ok(())))
     }
 
     fn submit<R: Send + 'static>(
         &self,
         lane: Lane,
+        touches: Touches,
         f: impl FnOnce(&mut Tx<'_>) -> Result<Result<R, Problem>, StoreError> + Send + 'static,
     ) -> oneshot::Receiver<Result<R, Problem>> {
         let (reply, waiting) = oneshot::channel();
@@ -163,8 +175,8 @@ impl Committer {
             return waiting;
         }
         match lane {
-            Lane::Others => queues.others.push(op),
-            Lane::Decisions => queues.decisions.push(op),
+            Lane::Others => queues.others.push((touches, op)),
+            Lane::Decisions => queues.decisions.push((touches, op)),
         }
         let wakes = queues
             .awaited
@@ -176,10 +188,35 @@ impl Committer {
         waiting
     }
 
+    fn gone(&self) -> Problem {
+        Problem::unavailable(if self.shared.is_away.load(Ordering::SeqCst) {
+            "the database did not answer: ask again, with the same id"
+        } else {
+            "the store does not take anything: see the server's log"
+        })
+    }
+
     /// Whether the store has failed.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.shared.has_failed.load(Ordering::SeqCst)
+    }
+
+    /// Whether requests can be answered: the store has not failed, and the last commit did not.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        !self.has_failed() && !self.shared.is_away.load(Ordering::SeqCst)
+    }
+
+    /// Takes nothing more: the database is not the one that this node has seen.
+    pub(crate) fn fail(&self) {
+        self.shared.has_failed.store(true, Ordering::SeqCst);
+        let mut queues = self.shared.lock();
+        queues.is_stopping = true;
+        queues.decisions.clear();
+        queues.others.clear();
+        drop(queues);
+        self.shared.came.notify_one();
     }
 
     /// Commits, and operations in them, since the start.
@@ -213,10 +250,6 @@ impl Drop for Committer {
     fn drop(&mut self) {
         self.stop();
     }
-}
-
-fn gone() -> Problem {
-    Problem::unavailable("the store does not take anything: see the server's log")
 }
 
 /// So few operations are written at once, without patience.
@@ -269,7 +302,24 @@ fn work(
         };
         let count = ops.len();
         last = count;
-        let after = core.tick(clock.now(), ops)?;
+        let (mut touches, mut all) = (Touches::default(), Vec::with_capacity(count));
+        for (own, op) in ops {
+            touches.merge(own);
+            all.push(op);
+        }
+        let after = match core.tick_on(clock.now(), &touches, all) {
+            Ok(after) => after,
+            // Its callers are told that it failed; whether it is durable, they find out by asking
+            // again. The next commit looks at the database anew.
+            Err(error) if core.is_shared() => {
+                tracing::warn!(%error, "a commit failed");
+                shared.is_away.store(true, Ordering::SeqCst);
+                std::thread::sleep(Duration::from_millis(20));
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        shared.is_away.store(false, Ordering::SeqCst);
         shared.commits.fetch_add(1, Ordering::Relaxed);
         shared.committed.fetch_add(count as u64, Ordering::Relaxed);
         for done in after {

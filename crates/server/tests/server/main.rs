@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod api;
+#[path = "../../../postgres/tests/fencing/cluster.rs"]
+mod cluster;
 mod document;
 mod many;
 mod neighbours;
@@ -11,4 +13,5 @@ mod operations;
 mod persons;
 mod recovery;
 mod rounds;
+mod shared;
 mod support;
