@@ -134,10 +134,10 @@ def main():
             ones.append(one_by_one(X, y))
     least = {name: min(told) for name, told in times.items()}
     print(f"{ROWS:,} rows of 54 numbers, batches of {BATCH:,}, the least of {ROUNDS}: CPU seconds")
-    print(f"  {'':40} {'seconds':>8} {'µs a row':>9} {'of SGD':>7} {'of River':>9}")
+    print(f"  {'':43} {'seconds':>8} {'µs a row':>9} {'of SGD':>7} {'of River':>9}")
     for name, told in least.items():
         of = [f"{least[other] / told:.1f}x" for other in (SGD, RIVER)]
-        print(f"  {name:40} {told:8.3f} {told / ROWS * 1e6:9.3f} {of[0]:>7} {of[1]:>9}")
+        print(f"  {name:43} {told:8.3f} {told / ROWS * 1e6:9.3f} {of[0]:>7} {of[1]:>9}")
     for more in ("", ", quiet"):
         ratio = least[OURS + more] / least[f"the Rust library, first order{more}"]
         print(f"  Python beside the Rust library{more}: {ratio:.2f}x its time")
