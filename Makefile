@@ -32,6 +32,7 @@ test:
 	$(MAKE) postgres
 	cargo test --workspace --locked
 	$(MAKE) test-python
+	$(MAKE) test-spark-once
 
 # The Python package, on a module of the same profile as the other tests, so that little is compiled
 # again. Its program is the one that the Rust tests built: the same selection of crates has the same
@@ -62,10 +63,11 @@ $(SPARK)/installed: python/requirements-spark.txt
 	$(SPARK)/bin/pip install --quiet --disable-pip-version-check -r python/requirements-spark.txt
 	touch $@
 
-# Two holders on one PostgreSQL, at full length: 50 takeovers, 20 crashes of the database. Among all
-# tests there are a few of each.
+# Two holders on one PostgreSQL, and two servers, at full length: 50 takeovers of each, 20 and 10
+# crashes of the database under load. Among all tests there are a few of each.
 test-postgres: postgres
-	HUSHSTREAM_POSTGRES=required cargo test --release --locked -p hushstream-postgres --features long
+	HUSHSTREAM_POSTGRES=required cargo test --release --locked -p hushstream-postgres -p hushstream-server \
+	  --features hushstream-postgres/long,hushstream-server/long --test fencing --test server -- logs:: turns:: shared::
 
 # Installs PostgreSQL where it is missing and may be. Its tests start one of their own, in a
 # temporary folder.
@@ -109,7 +111,7 @@ $(SERVER)/installed: python/tests_server/requirements.txt
 	$(SERVER)/bin/pip install --quiet --disable-pip-version-check -r python/tests_server/requirements.txt
 	touch $@
 
-# Its load on loopback, with wrk and strace: prints figures beside the load of the machine.
+# Its load on loopback, with wrk: prints figures beside the load of the machine.
 bench-server:
 	cargo build --release --locked --bin hushstream
 	$(PYTHON) benches/serve/load.py
@@ -136,7 +138,7 @@ fuzz:
 test-long: test oracle deny test-python-versions test-spark test-postgres test-browser test-server
 	cargo test --release --locked -p hushstream-arena --features long
 	cargo test --release --locked -p hushstream-cli --features long
-	cargo test --release --locked -p hushstream-server --features long
+	cargo test --release --locked -p hushstream-server --features long,tls
 	cargo test --locked -p hushstream-read --features parquet
 	cargo test --locked -p hushstream --features arrow
 	cargo test --release --locked -p hushstream-audit --features long

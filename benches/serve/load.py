@@ -1,10 +1,12 @@
 """`hushstream serve` under load: durable decisions per second, decisions per sync of the disk, times
 beside those of the disk, ten times the load, and a start with thousands of models.
 
-    python3 benches/serve/load.py [--program PATH] [--seconds S] [--models N]
+    python3 benches/serve/load.py [--program PATH] [--seconds S] [--models N] [--vw PYTHON]
 
-Needs wrk and strace (Debian packages of the same names), and Linux. Prints one JSON object per step,
-each with the load of the machine: figures of a busy machine say little. Asserts no time.
+With a Python that has Vowpal Wabbit (target/bench-python/bin/python after `make bench`), its daemon
+beside it. Needs wrk (the Debian package), and Linux. Prints one JSON object per step, each with the load of the
+machine: figures of a busy machine say little. Times of syncs are the server's own, of the same run,
+from a histogram whose bounds are a quarter apart. Asserts no time.
 """
 
 import argparse
@@ -13,8 +15,10 @@ import http.client
 import json
 import os
 import pathlib
+import random
 import re
 import resource
+import selectors
 import shutil
 import signal
 import socket
@@ -34,7 +38,8 @@ MODEL = {
     "actions": ["news", "sport", "music"],
     "batch": 10_000,
     "batches": 1_000,
-    "reward_wait": 60,
+    # Closed and learned from while others are decided.
+    "reward_wait": 1,
     "epsilon": 0.01,
     "delta": 1e-10,
 }
@@ -52,18 +57,14 @@ def free_port():
 
 
 class Server:
-    """The program on a folder; with a file, its syncs of the disk are written there."""
+    """The program on a folder."""
 
-    def __init__(self, program, folder, trace=None):
+    def __init__(self, program, folder):
         self.folder, self.port, self.ops = folder, free_port(), free_port()
         command = [program, "serve", "--data", folder, "--listen", f"127.0.0.1:{self.port}"]
         command += ["--ops", f"127.0.0.1:{self.ops}"]
-        if trace:
-            only = ["-f", "--seccomp-bpf", "-T", "-e", "trace=fsync,fdatasync", "-o", trace]
-            command = ["strace", *only, *command]
         self.started = time.monotonic()
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        self.is_traced = trace is not None
         while True:
             try:
                 self.call("GET", "/v1/livez", token=None)
@@ -88,87 +89,91 @@ class Server:
             raise SystemExit(f"{method} {path}: {answer.status} {text}")
         return json.loads(text) if text else None
 
-    def metric(self, name):
+    def syncs(self):
+        """How many syncs of the store took at most so many seconds."""
         connection = http.client.HTTPConnection("127.0.0.1", self.ops, timeout=60)
         connection.request("GET", "/metrics")
         text = connection.getresponse().read().decode()
-        found = re.search(rf"^{name} (\S+)", text, re.M)
-        return float(found[1]) if found else None
+        found = re.findall(r'^hushstream_sync_seconds_bucket{le="([^"]+)"} (\d+)', text, re.M)
+        return {float(bound): int(count) for bound, count in found}
 
-    def pid(self):
-        if not self.is_traced:
-            return self.process.pid
-        children = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
-        return int(pathlib.Path(children).read_text().split()[0])
+    def processor(self):
+        """Seconds of processor time so far."""
+        parts = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(parts[11]) + int(parts[12])) / os.sysconf("SC_CLK_TCK")
 
     def memory(self):
-        status = pathlib.Path(f"/proc/{self.pid()}/status").read_text()
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
 
     def stop(self):
-        os.kill(self.pid(), signal.SIGTERM)
+        self.process.send_signal(signal.SIGTERM)
         self.process.wait(timeout=120)
 
 
-def wrk(server, token, connections, seconds):
+def wrk(server, token, connections, seconds, patience=0, timed=False):
     command = ["wrk", "-t2", f"-c{connections}", f"-d{seconds}s", "--timeout", "30s"]
     command += ["-s", str(HERE / "decide.lua"), f"http://127.0.0.1:{server.port}", "--", token]
+    command += [str(patience), "timed" if timed else ""]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     line = next(line for line in result.stdout.splitlines() if line.startswith("RESULT "))
     return json.loads(line.removeprefix("RESULT "))
 
 
-def syncs(path, since, until):
-    """How long each sync took, in milliseconds."""
-    text = pathlib.Path(path).read_text().splitlines()[since:until]
-    times = [re.search(r"= 0 <([\d.]+)>", line) for line in text]
-    return sorted(1000 * float(found[1]) for found in times if found)
+def at(before, after, share):
+    """The milliseconds that this share of syncs did not exceed: the lower bound of the bucket, so
+    that nothing looks better beside it than it is."""
+    counts = {bound: count - before.get(bound, 0) for bound, count in after.items()}
+    wanted, lower = share * max(counts.values(), default=0), 0.0
+    for bound, count in sorted(counts.items()):
+        if count >= wanted:
+            break
+        lower = bound
+    return round(1000 * lower, 2)
 
 
-def at(values, share):
-    return round(values[min(len(values) - 1, int(share * len(values)))], 2) if values else None
-
-
-def lines(path):
-    return len(pathlib.Path(path).read_text().splitlines())
+# What is tried, connections, and milliseconds of a pause after 503 (which says Retry-After: 1).
+# Where some are turned away, decisions are timed apart.
+STEPS = [
+    ("few", 16, 0),
+    ("some", 64, 0),
+    ("usual", 256, 0),
+    ("ten times", 2560, 0),
+    ("ten times, patient", 2560, 1000),
+    ("after", 256, 0),
+]
 
 
 def under_load(program, folder, seconds):
-    trace = os.path.join(folder, "syncs")
-    server = Server(program, os.path.join(folder, "load"), trace)
+    server = Server(program, os.path.join(folder, "load"))
     server.call("PUT", "/v1/datasets/people-0", {"epsilon": 1, "delta": 1e-6, "adjacency": "replace-one"})
     server.call("PUT", "/v1/models/banner", MODEL)
     token = server.call("POST", "/v1/tenants/main/tokens", {"role": "client"})["token"]
     wrk(server, token, 64, 2)
-    usual = None
-    for step, connections in [("usual", 256), ("ten times", 2560), ("more than may wait", 6000), ("after", 256)]:
-        before, first = server.metric("hushstream_commits_total"), lines(trace)
+    for step, connections, patience in STEPS:
+        before, used = server.syncs(), server.processor()
         slots = server.call("GET", "/v1/models/banner")["slots"]
-        told = wrk(server, token, connections, seconds)
+        told = wrk(server, token, connections, seconds, patience, connections > 256)
         time.sleep(1)
-        commits = server.metric("hushstream_commits_total") - before
-        times = syncs(trace, first, None)
+        after, used = server.syncs(), server.processor() - used
         taken = server.call("GET", "/v1/models/banner")["slots"] - slots
-        rate = told["answered"] / told["seconds"]
-        usual = usual or rate
+        count = max(after.values()) - max(before.values(), default=0)
         tell(
             step,
             connections=connections,
-            durable_decisions_per_second=round(rate),
-            beside_usual=round(rate / usual, 2),
-            answered=told["answered"],
-            slots_taken=taken,
-            shed=told["shed"],
+            durable_decisions_per_second=round(told["answered"] / told["seconds"]),
+            shed_per_second=round(told["shed"] / told["seconds"]),
             other_statuses=told["other"],
             socket_errors=told["socket_errors"],
-            p50_ms=told["p50_ms"],
-            p99_ms=told["p99_ms"],
-            commits=round(commits),
-            syncs=len(times),
-            decisions_per_sync=round(taken / max(1, len(times)), 1),
-            sync_p50_ms=at(times, 0.5),
-            sync_p95_ms=at(times, 0.95),
-            p99_by_sync_p95=round(told["p99_ms"] / at(times, 0.95), 2) if times else None,
+            p50_ms=told["decided_p50_ms"] or told["p50_ms"],
+            p99_ms=told["decided_p99_ms"] or told["p99_ms"],
+            syncs=count,
+            decisions_per_sync=round(taken / max(1, count), 1),
+            sync_p50_ms=at(before, after, 0.5),
+            sync_p95_ms=at(before, after, 0.95),
+            processor_us_per_decision=round(1e6 * used / max(1, told["answered"]), 1),
+            # Those that were cut off at the end of the step have a slot and no answer.
+            slots_without_answer=taken - told["answered"],
             memory_mb=round(server.memory()),
         )
     server.stop()
@@ -213,15 +218,58 @@ def many_models(program, folder, count):
     server.stop()
 
 
+def vw_daemon(python, seconds):
+    """As many decisions as it gives to 16 connections, of which each waits for the last answer."""
+    port = free_port()
+    # A group of its own: its processes end together.
+    daemon = subprocess.Popen([python, HERE / "vw_daemon.py", str(port)], start_new_session=True)
+    try:
+        selector, waiting, times = selectors.DefaultSelector(), {}, []
+
+        def ask(connection):
+            line = f"| age:{random.randint(18, 80)} hour:{random.randint(0, 23)} device=phone\n"
+            waiting[connection] = time.monotonic()
+            connection.sendall(line.encode())
+
+        for _ in range(16):
+            for _ in range(600):
+                try:
+                    connection = socket.create_connection(("127.0.0.1", port))
+                    break
+                except OSError:
+                    time.sleep(0.1)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            selector.register(connection, selectors.EVENT_READ)
+            ask(connection)
+        start = time.monotonic()
+        while time.monotonic() - start < seconds:
+            for key, _ in selector.select(1):
+                if key.fileobj.recv(4096).endswith(b"\n\n"):
+                    times.append(time.monotonic() - waiting[key.fileobj])
+                    ask(key.fileobj)
+        times.sort()
+        share = lambda part: round(1000 * times[int(part * len(times))], 2)
+        tell(
+            "vw --daemon, not durable",
+            connections=16,
+            decisions_per_second=round(len(times) / seconds),
+            p50_ms=share(0.5),
+            p99_ms=share(0.99),
+        )
+    finally:
+        os.killpg(daemon.pid, signal.SIGKILL)
+        daemon.wait()
+
+
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--program", default=str(ROOT / "target/release/hushstream"))
     arguments.add_argument("--seconds", type=int, default=12)
     arguments.add_argument("--models", type=int, default=5000)
+    arguments.add_argument("--vw", metavar="PYTHON")
     arguments = arguments.parse_args()
-    for tool in ["wrk", "strace"]:
-        if shutil.which(tool) is None:
-            raise SystemExit(f"{tool} is not installed: apt-get install {tool}")
+    if shutil.which("wrk") is None:
+        raise SystemExit("wrk is not installed: apt-get install wrk")
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     version = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
@@ -229,6 +277,8 @@ def main():
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
         if arguments.seconds:
             under_load(arguments.program, folder, arguments.seconds)
+        if arguments.vw:
+            vw_daemon(arguments.vw, arguments.seconds)
         if arguments.models:
             many_models(arguments.program, folder, arguments.models)
 

@@ -5,11 +5,13 @@
 
 mod accounting;
 mod gaussian;
+mod rows;
 mod sums;
 mod timing;
 mod values;
 
 use hushstream_mechanism::sums::SumKind;
+use std::path::Path;
 use std::process::ExitCode;
 use timing::Measured;
 
@@ -17,7 +19,8 @@ const USAGE: &str = "usage: hushstream-benches NAME [ARGUMENT]
   rounded, fine, ziggurat      Gaussian samples
   tree D, blt D, plain D       steps of running sums in D dimensions
   spent KIND, curves KIND      1000 charges added up; KIND is gaussian or mixed
-  pftal-bandit ROUNDS          rounds of a recipe that only the library plays";
+  pftal-bandit ROUNDS          rounds of a recipe that only the library plays
+  rows default|quiet|BATCH FILE  rows of 54 features and a target, float64";
 
 fn run(arguments: &[&str]) -> Option<Measured> {
     Some(match *arguments {
@@ -30,8 +33,20 @@ fn run(arguments: &[&str]) -> Option<Measured> {
         ["spent", kind] => accounting::spent(is_mixed(kind)?),
         ["curves", kind] => accounting::curves(is_mixed(kind)?),
         ["pftal-bandit", rounds] => values::rounds(rounds.parse().ok()?),
+        ["rows", how, file] => rows::learn(Path::new(file), how_to_learn(how)?),
         _ => return None,
     })
+}
+
+/// The default recipe; a first-order run that releases after so many records; the same after 1,000
+/// and without figures.
+fn how_to_learn(how: &str) -> Option<rows::How> {
+    let (batch, is_quiet) = match how {
+        "default" => (None, false),
+        "quiet" => (Some(1000), true),
+        batch => (Some(batch.parse().ok()?), false),
+    };
+    Some(rows::How { batch, is_quiet })
 }
 
 /// Whether a thousand charges are of two kinds.

@@ -260,7 +260,8 @@ class _Estimator:
         else:
             read = _input.table(X, estimator=name)
             rows, width = read.rows, len(read.names)
-            target = _unused(target, read.names)
+            if is_first:
+                target = _unused(target, read.names)
         if is_first:
             self.n_features_in_ = width
         else:
@@ -882,7 +883,14 @@ class Classifier(_Estimator):
     def _coded(self, y: np.ndarray, *, strictly: bool) -> tuple[np.ndarray, list[str] | None]:
         """The place of each label among the classes; NaN for one that is none of them."""
         known = self.classes_
-        if known.dtype.kind in "biuf" and y.dtype.kind in "biuf":
+        are_numbers = known.dtype.kind in "biuf" and y.dtype.kind in "biuf"
+        if are_numbers and len(known) == 2:
+            second = y == known[1:]
+            codes = second.astype(np.float64)
+            neither = ~(second | (y == known[:1]))
+            if neither.any():
+                codes[neither] = np.nan
+        elif are_numbers:
             order = np.argsort(known)
             found = np.minimum(np.searchsorted(known[order], y), len(known) - 1)
             places = order[found]

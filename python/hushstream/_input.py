@@ -6,6 +6,7 @@ Nothing here depends on what a value is: a column is read by its type, and every
 from __future__ import annotations
 
 import datetime
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,8 +103,13 @@ def table(X: Any, *, estimator: str = "this estimator") -> Table:
         return Table(shown, [part for part, _ in read], [text for _, text in read], len(X))
     array = matrix(X, estimator)
     width = array.shape[1]
-    names = [f"x{place}" for place in range(1, width + 1)]
-    return Table(names, [array], [None] * width, len(array))
+    return Table(list(_numbered(width)), [array], [None] * width, len(array))
+
+
+@functools.lru_cache(maxsize=16)
+def _numbered(width: int) -> tuple[str, ...]:
+    """The names of columns that have none: every batch of a stream asks for them again."""
+    return tuple(f"x{place}" for place in range(1, width + 1))
 
 
 def matrix(X: Any, estimator: str) -> np.ndarray:
@@ -145,6 +151,9 @@ def column(values: Any) -> tuple[np.ndarray, list[str] | None]:
     >>> column(["yes", None, "no"])
     (array([ 0., nan,  1.]), ['yes', 'no'])
     """
+    # What Arrow batches are made of first: a worker asks for many of few rows.
+    if str(getattr(values, "type", None)) == "double" and hasattr(values, "to_pylist"):
+        return values.to_numpy(zero_copy_only=False), None
     coded = _dictionary(values)
     if coded is not None:
         return coded

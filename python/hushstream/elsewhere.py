@@ -228,8 +228,10 @@ class Answer:
             parts.append(_vectors(rows[reading.vector], len(reading.features)))
             texts.extend([None] * len(reading.features))
         else:
+            # Once for all columns: asking a batch for its names costs as much as adding its rows.
+            names = set(_names(rows))
             for name in reading.features:
-                put(*(_input.column(rows[name]) if name in _names(rows) else _nothing(rows, name)))
+                put(*(_input.column(rows[name]) if name in names else _nothing(rows, name)))
         if reading.target is not None:
             y = self._labels._target(rows[reading.target])
             put(*self._labels._coded(y, strictly=False))

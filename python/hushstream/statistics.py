@@ -96,6 +96,20 @@ class Statistics:
         return _native.table(f"Tick {self.tick}", head, body, [])
 
 
+class _Closed:
+    """What a run said last; it refuses everything else, as one that is closed."""
+
+    def __init__(self, run: Any) -> None:
+        self._run = run
+        self.records, self.ticks, self.plan = run.records, run.ticks, run.plan
+        guarantee, nulls = run.guarantee(), run.nulls()
+        self.guarantee = lambda: guarantee
+        self.nulls = lambda: nulls
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._run, name)
+
+
 class Tracker:
     """Running statistics of rows, by group, released at every tick for one charge.
 
@@ -256,8 +270,16 @@ class Tracker:
         return OperatorOnly({"nulls": self._run.nulls()})
 
     def close(self) -> None:
-        """Frees the ledger and the state folder; releases are durable already. ``with`` does it too."""
+        """Frees the ledger and the state folder; releases are durable already. ``with`` does it too.
+
+        What was told is told afterwards too: ticks, rows, the plan and the guarantee.
+        """
+        try:
+            told: Any = _Closed(self._run)
+        except _native.HushstreamError:  # it failed, or it is closed already
+            told = self._run
         self._run.close()
+        self._run = told
 
     def __enter__(self) -> Any:
         return self

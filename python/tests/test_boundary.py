@@ -185,3 +185,17 @@ def test_a_guarantee_says_that_all_rows_were_checked():
         model = hushstream.Classifier(**{**stated, "rounds": None}).fit(rows, y)
         told = model.guarantee_.to_dict()["assumptions"]
         assert any("check" in assumption for assumption in told)
+
+
+@pytest.mark.parametrize("classes", [[0, 1], [-1, 1], [7, 3], [False, True], [0.5, 2.0], [0, 1, 2]])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u1", "?"])
+def test_a_label_is_the_place_of_its_class_or_none(classes, dtype):
+    """Whatever the type of the labels is, and wherever those stand that are no classes."""
+    labels = np.array([0, 1, 3, 7, 2, 0, 1, 255], dtype=dtype)
+    if dtype in ("f8", "f4"):
+        labels = np.append(labels, np.array([np.nan, np.inf, -1, 0.5, -0.0], dtype=dtype))
+    model = hushstream.Classifier(epsilon=1, delta=1e-6, norm=1, classes=classes)
+    model._know_target(labels, None)
+    found, _ = model._coded(labels, strictly=False)
+    wanted = [next((k for k, one in enumerate(classes) if one == label), np.nan) for label in labels]
+    np.testing.assert_array_equal(found, np.array(wanted, dtype=np.float64))

@@ -176,3 +176,19 @@ def test_what_must_be_stated_is_asked_before_anything_is_spent(tmp_path):
         covered([b"no partial sum"])
     with pytest.raises(HushstreamError):
         partial(b"no question", authority().reading, [], [])
+
+
+def test_a_batch_is_asked_for_its_names_once(monkeypatch):
+    """Asking once for each column costs as much as adding the rows."""
+    draw = np.random.default_rng(3)
+    names = [f"x{k}" for k in range(20)]
+    rows = pa.table({**{name: draw.uniform(-1, 1, 30) for name in names}, "y": [0, 1] * 15})
+    learner = Classifier(epsilon=4, delta=1e-6, bounds=(-1, 1), norm=1, batch=30, seed_insecure=1)
+    authority = Authority(learner, names, target="y", batches=2)
+    asked = []
+    known = hushstream._input.feature_names
+    monkeypatch.setattr(
+        hushstream.elsewhere._input, "feature_names", lambda rows: asked.append(1) or known(rows)
+    )
+    partial(authority.question(), authority.reading, rows.to_batches(), [("log", 0, 30)])
+    assert len(asked) == 1

@@ -205,3 +205,18 @@ def test_pictures(rows):
     bins.add(rows["age"])
     bins.tick()
     assert len(bins.plot().axes[0].patches) == 5
+
+
+def test_a_closed_run_tells_what_it_told(rows):
+    """What was promised and how far it went is known after the end; nothing is added any more."""
+    with Tracker(ticks=2, means={"age": (0, 110)}, **SIMULATED) as tracker:
+        tracker.add(rows[["age"]])
+        tracker.tick()
+        told = tracker.records_, tracker.ticks_, tracker.plan_, tracker.guarantee_.epsilon
+    assert (tracker.records_, tracker.ticks_, tracker.plan_, tracker.guarantee_.epsilon) == told
+    assert told[:2] == (500, 1)
+    assert tracker.operator_.reveal()["nulls"] >= 0
+    tracker.close()
+    for refused in (tracker.tick, lambda: tracker.add(rows[["age"]])):
+        with pytest.raises(hushstream.HushstreamError, match="closed"):
+            refused()

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 use clap::Args;
+use hushstream_server::config::StoreAddress;
 use hushstream_server::keys::MasterSource;
 use hushstream_server::{Config, serve};
 use std::net::SocketAddr;
@@ -13,6 +14,14 @@ pub(crate) struct Arguments {
     /// The folder of everything that is kept: private, and as secret as the data.
     #[arg(long, default_value = "hushstream-data")]
     data: PathBuf,
+    /// A PostgreSQL that several nodes share, in the place of the store in the folder: an address
+    /// such as postgres://user@host/name. With a password, state it as HUSHSTREAM_STORE instead.
+    #[arg(long, value_name = "ADDRESS")]
+    store: Option<String>,
+    /// Lets a node without a witness join a shared store that has ledgers, and says why it is known
+    /// to be the newest: the reason is stored, and in the audit log.
+    #[arg(long, value_name = "REASON")]
+    join: Option<String>,
     /// Where requests come; behind a proxy that speaks TLS, unless it is loopback.
     #[arg(long, default_value = "127.0.0.1:7070")]
     listen: SocketAddr,
@@ -28,7 +37,8 @@ pub(crate) struct Arguments {
     /// A command that prints the master key: it may ask a key service.
     #[arg(long, value_name = "COMMAND")]
     key_command: Option<String>,
-    /// A file outside of the folder that notices an old copy of it; by default beside the folder.
+    /// A file outside of the folder that notices an old copy of it, or a folder where nodes share a
+    /// store; by default beside the folder.
     #[arg(long, value_name = "FILE")]
     witness: Option<PathBuf>,
     /// The folder is a restored copy: answer from what was published, and learn nothing.
@@ -68,6 +78,9 @@ pub(crate) struct Arguments {
 impl Arguments {
     fn config(&self) -> Config {
         let mut config = Config::new(self.data.clone());
+        let of_environment = || std::env::var("HUSHSTREAM_STORE").ok();
+        config.store = self.store.clone().or_else(of_environment).map(StoreAddress);
+        config.join.clone_from(&self.join);
         config.listen = self.listen;
         config.ops = (!self.no_ops).then_some(self.ops);
         config.cors.clone_from(&self.cors);
@@ -102,9 +115,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     serve(arguments.config(), |app, address| {
         let data = app.config.data.display();
         println!("serving at http://{address}");
-        println!(
-            "the operator's token is in {data}/operator.token, the node's in {data}/admin.token"
-        );
+        if app.config.data.join("operator.token").exists() {
+            println!(
+                "the operator's token is in {data}/operator.token, the node's in \
+                 {data}/admin.token"
+            );
+        }
         if !address.ip().is_loopback() {
             println!(
                 "warning: tokens cross this network in the clear: put a proxy with TLS before it"

@@ -494,6 +494,40 @@ fn bad_recipes_end_with_code_two_and_what_is_allowed() {
     }
 }
 
+/// With a stated gap the bound of limited updates stops growing; where a gap says nothing, it is
+/// refused.
+#[test]
+fn a_gap_ends_the_growth_of_limited_updates() {
+    let bound = |flags: &str| {
+        let plan = json(&format!(
+            "plan --recipe limited-updates --dim 8 --epsilon 1 --json {flags}"
+        ));
+        plan["regret_bound"].as_f64().unwrap()
+    };
+    let (short, long) = (
+        bound("--rounds 1e4 --gap 0.2"),
+        bound("--rounds 1e8 --gap 0.2"),
+    );
+    assert!(long < short + 20.0 && short > 50.0, "{short} {long}");
+    assert!(bound("--rounds 1e8") > 20.0 * long);
+    assert!(bound("--rounds 1e8 --gap 0.1") > long);
+    for (refused, told) in [
+        ("--recipe limited-updates --gap 0", "above 0"),
+        ("--recipe limited-updates --gap 1.5", "at most 1"),
+        ("--recipe dartboard --gap 0.5", "--gap is for"),
+        ("--recipe ftrl --gap 0.5", "--gap is for"),
+        (
+            "--recipe limited-updates --set ball --gap 0.5",
+            "--gap is for",
+        ),
+    ] {
+        let output = hushstream(&format!("plan --rounds 1e4 --dim 8 --epsilon 1 {refused}"));
+        assert_eq!(output.status.code(), Some(2), "{refused}");
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(message.contains(told), "{refused}: {message}");
+    }
+}
+
 /// JKT12 Theorem 6: fewer records for a larger error, more for more privacy; and only `pol` is
 /// asked.
 #[test]

@@ -193,6 +193,11 @@ impl<'a> Learning<'a> {
         Ok(())
     }
 
+    /// Memory of the last record, emptied, for the next one; none if it is not kept.
+    pub(crate) fn spare(&mut self) -> Vec<f64> {
+        self.session.spare()
+    }
+
     /// Syncs and releases in groups. A sync comes at the end of a batch, because only there the
     /// journal can be shortened, or earlier if that end is far.
     fn sync_in_time(&mut self, is_last_for_now: bool) -> Result<()> {

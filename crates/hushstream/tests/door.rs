@@ -50,6 +50,49 @@ fn bits(model: &Model) -> Vec<u64> {
         .collect()
 }
 
+/// Rows that are given all at once are those that are given one by one, up to the last that the run
+/// has room for, and up to a row that is none.
+#[test]
+fn rows_at_once_are_rows_one_by_one() {
+    let row = |i: u32| {
+        let x = f64::from(i * 37 % 200) / 100.0 - 1.0;
+        let strange = [f64::NAN, 1e300, -0.0, 0.3][i as usize % 4];
+        [x, if i % 11 == 0 { strange } else { -x }, f64::from(i % 2)]
+    };
+    let rows: Vec<[f64; 3]> = (0..603).map(row).collect();
+    let begin = |norm: Option<f64>| {
+        let learner = stated(Learner::classify().features(2)).simulated(5);
+        let learner = norm.map_or(learner.clone(), |norm| learner.norm(norm));
+        learner.every_release().start().unwrap()
+    };
+    let released = |run: &mut Run| -> Vec<Vec<u64>> {
+        let models = run.publish().unwrap();
+        models.iter().map(|model| bits(model.value())).collect()
+    };
+    for norm in [None, Some(1.0)] {
+        let mut alone = begin(norm);
+        rows[..600].iter().for_each(|row| alone.learn(row).unwrap());
+        let wanted = (released(&mut alone), alone.figures().unwrap());
+        for size in [1, 7, 8, 9, 100, 603] {
+            let mut run = begin(norm);
+            let mut refused = None;
+            for part in rows.chunks(size) {
+                refused = refused.or(run.learn_all(part).err());
+            }
+            let refusal = refused.expect("three rows too many").to_string();
+            assert!(refusal.contains("has learned them all"), "{refusal}");
+            assert_eq!(run.records(), 600);
+            let found = (released(&mut run), run.figures().unwrap());
+            assert_eq!(found.0, wanted.0, "{size}");
+            assert!(found.1.for_the_operator() == wanted.1.for_the_operator());
+        }
+    }
+    let mut run = begin(None);
+    let short: [&[f64]; 12] = std::array::from_fn(|i| &rows[i][..if i == 10 { 2 } else { 3 }]);
+    assert!(run.learn_all(short).is_err());
+    assert_eq!(run.records(), 10);
+}
+
 #[test]
 fn rows_of_a_program_are_the_rows_of_a_file() {
     let folder = tempfile::tempdir().unwrap();

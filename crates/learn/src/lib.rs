@@ -29,7 +29,7 @@
 //! | [`DualAveraging`] | ST13 App. C | convex | project | gradients |
 //! | [`LeastSquares`] | JKT12 Alg. 4 | squared | (its own ball) | [moments](MomentsLayout) |
 //! | [`ArmsLeastSquares`] | beyond them | squared, one per arm | (none) | moments of each arm |
-//! | [`RegularisedLeader`] | AS17 Alg. 1 | linear | be the simplex, or project | losses |
+//! | [`RegularisedLeader`] | AS17 Alg. 1 | linear | be its [`Regulariser`]'s: simplex, L1 ball, any that projects | losses |
 //! | [`PerturbedLeader`] | AS17 Alg. 3 | linear | minimise | losses |
 //! | [`LocalLinear`] | WDP20 Alg. 2 | strongly convex | have a local oracle | gradients |
 //! | [`FrankWolfe`] | Hazan, Kale 2012 | strongly convex | minimise | gradients |
@@ -59,6 +59,7 @@ mod local_steps;
 mod moments_layout;
 mod perturbed_leader;
 mod regularised_leader;
+mod regulariser;
 
 pub use arms_least_squares::ArmsLeastSquares;
 pub use curves_and_tables::{CurvesAndTables, TableRule};
@@ -72,3 +73,4 @@ pub use local_linear::LocalLinear;
 pub use moments_layout::MomentsLayout;
 pub use perturbed_leader::PerturbedLeader;
 pub use regularised_leader::RegularisedLeader;
+pub use regulariser::{Entropy, PNorm, Regulariser, Squares};

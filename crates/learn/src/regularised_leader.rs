@@ -6,10 +6,8 @@
 //! x_{t+1} = argmin over X of η⟨x, L̃_t⟩ + R(x), and x_1 the same with L̃_0, or with 0 if none is
 //! observed.
 //!
-//! - [`entropic`](RegularisedLeader::entropic): X the simplex, R(x) = Σ x_i ln x_i,
-//!   x_{t+1} ∝ e^(−η·L̃_t), which is Hedge;
-//! - [`euclidean`](RegularisedLeader::euclidean): R(x) = ½‖x − c‖², c the centre of X,
-//!   x_{t+1} = Π(c − η·L̃_t).
+//! R is any [`Regulariser`]; [`entropic`](RegularisedLeader::entropic) and
+//! [`euclidean`](RegularisedLeader::euclidean) take the two that the paper's corollaries use.
 //!
 //! **Errata.** A7: the stated bound lacks a factor; it is for oblivious streams only, and the noise
 //! in D_Z is that of a whole prefix sum. A8: T rounds, not T + 1.
@@ -17,23 +15,22 @@
 //! **Regret**, stated: √(D_R·Σ‖l_t‖*²) + D_Z, with η = √(D_R/Σ‖l_t‖*²). Proved here, in expectation
 //! on an oblivious stream, if the noise Z in every L̃_t, t ≥ 0, has one law:
 //!
-//! regret ≤ D_R/η + (η/2)·Σ‖l_t‖*² + D_Z, D_R = max R − min R, D_Z = E[max⟨Z, x⟩ − min⟨Z, x⟩].
+//! regret ≤ D_R/η + (η/2)·Σ‖l_t‖*²/σ + D_Z, D_R = max R − min R, D_Z = E[max⟨Z, x⟩ − min⟨Z, x⟩],
+//! for R that is σ-strongly convex in the norm whose dual is ‖·‖*.
 //!
 //! That is (3/2)·√(D_R·Σ) + D_Z at the stated η, and √(2·D_R·Σ) + D_Z at the best one, √(2D_R/Σ).
 //!
 //! *Proof.* E⟨l_t, x_t⟩ depends on the law of the noise in L̃_{t−1} only, so let it be one Z for
-//! all t: the leader with regulariser R + η⟨Z, ·⟩, as strongly convex as R (1, in the norm whose
-//! dual is ‖·‖*) and of range at most D_R + η·D_Z. A round costs at most (η/2)‖l_t‖*², as in the
-//! proof for the approximate leader. ∎ The norms are ‖·‖* = ‖·‖_∞ and D_R = ln N for entropy, the
-//! Euclidean norm and half the squared outer radius otherwise.
+//! all t: the leader with regulariser R + η⟨Z, ·⟩, as strongly convex as R and of range at most
+//! D_R + η·D_Z. A round costs at most (η/2)‖l_t‖*²/σ, as in the proof for the approximate leader. ∎
 //!
 //! **Cost** O(N), or one projection; the state is the iterate.
 
 use std::sync::Arc;
 
-use hushstream_sets::{Capability, ConvexSet, Simplex};
+use hushstream_sets::ConvexSet;
 
-use crate::{LearnError, Learner, check};
+use crate::{Entropy, LearnError, Learner, Regulariser, Squares, check};
 
 /// The learner of AS17 Algorithm 1.
 ///
@@ -48,9 +45,7 @@ use crate::{LearnError, Learner, check};
 /// ```
 #[derive(Debug, Clone)]
 pub struct RegularisedLeader {
-    set: Arc<dyn ConvexSet>,
-    /// The centre, if the regulariser is Euclidean.
-    centre: Option<Vec<f64>>,
+    regulariser: Arc<dyn Regulariser>,
     rate: f64,
     rounds: u64,
     iterate: Vec<f64>,
@@ -62,7 +57,7 @@ impl RegularisedLeader {
     /// # Errors
     /// Fewer than 2 actions; a rate that is not positive and finite.
     pub fn entropic(actions: usize, rate: f64) -> Result<Self, LearnError> {
-        Self::new(Arc::new(Simplex::new(actions)?), true, rate)
+        Self::new(Arc::new(Entropy::new(actions)?), rate)
     }
 
     /// Lazily projected gradient steps on any set that projects, with learning rate η = `rate`.
@@ -70,17 +65,20 @@ impl RegularisedLeader {
     /// # Errors
     /// A set that cannot project; a rate that is not positive and finite.
     pub fn euclidean(set: Arc<dyn ConvexSet>, rate: f64) -> Result<Self, LearnError> {
-        check::can(set.as_ref(), Capability::Project)?;
-        Self::new(set, false, rate)
+        Self::new(Arc::new(Squares::new(set)?), rate)
     }
 
-    fn new(set: Arc<dyn ConvexSet>, entropic: bool, rate: f64) -> Result<Self, LearnError> {
+    /// The leader of any regulariser, with learning rate η = `rate`. It begins where the regulariser
+    /// is least.
+    ///
+    /// # Errors
+    /// A rate that is not positive and finite.
+    pub fn new(regulariser: Arc<dyn Regulariser>, rate: f64) -> Result<Self, LearnError> {
         check::positive("learning rate η", rate)?;
-        let iterate = check::centre(set.as_ref())?;
-        let centre = (!entropic).then(|| iterate.clone());
+        let nothing = vec![0.0; regulariser.set().dimension()];
+        let iterate = regulariser.leader(rate, &nothing)?;
         Ok(Self {
-            set,
-            centre,
+            regulariser,
             rate,
             rounds: 0,
             iterate,
@@ -107,38 +105,22 @@ impl RegularisedLeader {
         Ok(std::f64::consts::SQRT_2 * Self::stated_rate(range, squared_norms)?)
     }
 
-    /// D_R: ln N for entropy, otherwise half the squared outer radius.
+    /// D_R.
     #[must_use]
     pub fn range(&self) -> f64 {
-        match self.centre {
-            None => libm::log(self.set.dimension() as f64),
-            Some(_) => self.set.outer_radius().powi(2) / 2.0,
-        }
+        self.regulariser.range()
     }
 
-    /// The regret bound for Σ‖l_t‖*² = `squared_norms` and D_Z = `noise_range` (proof in the source
-    /// file).
+    /// The regret bound for Σ‖l_t‖*²/σ = `squares` ([`Regulariser::squared_length`]) and D_Z =
+    /// `noise_range` (proof in the source file).
     #[must_use]
-    pub fn regret_bound(&self, squared_norms: f64, noise_range: f64) -> f64 {
-        self.range() / self.rate + self.rate / 2.0 * squared_norms + noise_range
+    pub fn regret_bound(&self, squares: f64, noise_range: f64) -> f64 {
+        self.range() / self.rate + self.rate / 2.0 * squares + noise_range
     }
 
     fn leader(&self, losses: &[f64]) -> Result<Vec<f64>, LearnError> {
-        check::vector("prefix sum", losses, self.set.dimension())?;
-        if let Some(centre) = &self.centre {
-            let pairs = centre.iter().zip(losses);
-            let target = pairs.map(|(centre, loss)| centre - self.rate * loss);
-            return check::project(self.set.as_ref(), target.collect());
-        }
-        // Subtract the smallest loss first: no exponential overflows, and the sum is at least 1.
-        let least = losses.iter().copied().fold(f64::INFINITY, f64::min);
-        let weights = losses
-            .iter()
-            .map(|loss| libm::exp(-self.rate * (loss - least)));
-        let mut weights: Vec<f64> = weights.collect();
-        let total: f64 = weights.iter().sum();
-        weights.iter_mut().for_each(|weight| *weight /= total);
-        Ok(weights)
+        check::vector("prefix sum", losses, self.regulariser.set().dimension())?;
+        self.regulariser.leader(self.rate, losses)
     }
 }
 
@@ -168,7 +150,7 @@ impl Learner for RegularisedLeader {
     }
 
     fn restore(&mut self, rounds: u64, state: &[f64]) -> Result<(), LearnError> {
-        let [iterate] = check::saved(self.set.as_ref(), state)?;
+        let [iterate] = check::saved(self.regulariser.set(), state)?;
         self.iterate = iterate;
         self.rounds = rounds;
         Ok(())

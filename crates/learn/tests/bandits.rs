@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use hushstream_learn::bandits::{
-    AnswerSize, BanditLearner, Coins, Epochs, Exp2, Exp2Actions, Exp2Rates, FeedbackNoiseSize,
-    OnePoint, Scrible, sphere,
+    AnswerSize, BanditLearner, Coins, Epochs, Exp2, Exp2Actions, Exp2Rates, Exp4,
+    FeedbackNoiseSize, OnePoint, PublicAdvice, Scrible, sphere,
 };
 use hushstream_sets::{Ball, BoxSet, ConvexSet, HalfspacePolytope, Simplex};
 use std::sync::Arc;
@@ -264,9 +264,87 @@ fn regret_on_points_is_within_the_bound() {
     );
 }
 
+/// Advice of so many experts on three arms: expert 0 knows which is best, and the others guess.
+fn advice(best: fn(u64) -> usize) -> PublicAdvice {
+    Arc::new(move |t, j| match j {
+        0 => best(t),
+        j => (dice(t * 1000 + j as u64)() % 3) as usize,
+    })
+}
+
+/// Σ_i p_i·l̂_j(i) is the loss of the arm that expert j advises, for every j, and p is a law: the
+/// expectation is a finite sum. Losses of log-weights are read off the state.
+#[test]
+fn estimates_of_experts_are_unbiased() {
+    let losses = [0.3, -0.8, 0.4];
+    let advice = advice(|t| (t % 3) as usize);
+    let mut learner = Exp4::new((7, 3), advice.clone(), rates()).unwrap();
+    let mut bits = dice(3);
+    for t in 0..20 {
+        let arms = learner.probabilities();
+        assert!((arms.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        assert!((learner.experts().iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        let mut means = [0.0; 7];
+        for (arm, p) in arms.iter().enumerate() {
+            let mut other = learner.clone();
+            // Coins that choose this arm.
+            let before: f64 = arms[..arm].iter().sum();
+            let place = ((before + p / 2.0) * (1_u64 << 53) as f64) as u64;
+            let mut bits = || place << 11;
+            let play = other.play(&mut Coins::new(&mut bits)).unwrap();
+            assert_eq!(play.action, Some(arm));
+            other.observe(losses[arm]).unwrap();
+            // Log-weights are known up to a constant, and expert 0 is compared with the others.
+            let moved: Vec<f64> = (0..7)
+                .map(|j| (learner.state()[j] - other.state()[j]) / rates().learning)
+                .collect();
+            for (mean, moved_j) in means.iter_mut().zip(&moved) {
+                *mean += p * (moved_j - moved[0]);
+            }
+        }
+        for (j, mean) in means.iter().enumerate() {
+            let exact = losses[advice(t, j)] - losses[advice(t, 0)];
+            assert!((mean - exact).abs() < 1e-9, "{t} {j}: {mean} {exact}");
+        }
+        learner.play(&mut Coins::new(&mut bits)).unwrap();
+        learner.observe(0.5).unwrap();
+    }
+}
+
+/// The best arm changes in every round, and one expert of two hundred knows it: within the bound, far
+/// below any fixed arm, and below what the experts as arms are certified.
+#[test]
+fn regret_against_the_best_expert_is_within_the_bound() {
+    let (rounds, noise, shape) = (30_000, FeedbackNoiseSize::Laplace(0.5), (200, 3));
+    let rates = Exp4::rates(shape, rounds, noise);
+    let bound = Exp4::regret_bound(&rates, shape, rounds, noise);
+    let of_arms = Exp2Rates::stated(200, rounds, noise);
+    assert!(bound < 0.3 * of_arms.regret_bound(200, rounds, noise, AnswerSize::ANY));
+    let best = |t: u64| (t % 3) as usize;
+    let mut learner = Exp4::new(shape, advice(best), rates).unwrap();
+    let mut bits = dice(17);
+    let mut coins = Coins::new(&mut bits);
+    let mut regret = 0.0;
+    for t in 0..rounds {
+        let arm = learner.play(&mut coins).unwrap().action.unwrap();
+        let loss = if arm == best(t) { 0.0 } else { 1.0 };
+        regret += loss;
+        let noisy = loss + laplace(&mut coins, 0.5);
+        learner.observe(noisy).unwrap();
+    }
+    let fixed = 2.0 / 3.0 * rounds as f64;
+    assert!(
+        regret < bound && regret < 0.5 * fixed,
+        "{regret} {bound} {fixed}"
+    );
+    assert!(Exp4::new((1, 3), advice(best), rates).is_err());
+    assert!(Exp4::new((3, 1), advice(best), rates).is_err());
+}
+
 #[test]
 fn learners_continue_bit_for_bit() {
     let make: Vec<fn() -> Box<dyn BanditLearner>> = vec![
+        || Box::new(Exp4::new((5, 3), advice(|t| (t % 3) as usize), rates()).unwrap()),
         || Box::new(Exp2::new(4, rates()).unwrap()),
         || {
             let corners = vec![vec![1.0, 0.0], vec![0.0, 1.0], vec![1.0, 1.0]];

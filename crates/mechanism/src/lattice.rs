@@ -63,6 +63,8 @@ pub struct Lattice {
     norm: Norm,
     bound: f64,
     radius: i64,
+    /// radius/bound.
+    scale: f64,
 }
 
 /// By what to shrink a vector until its integers fit: as it is; and a little smaller, which always
@@ -82,7 +84,8 @@ impl Lattice {
             return Err(LatticeError::Radius(radius));
         }
         // Otherwise nothing times the scale would not be nothing.
-        if !(radius as f64 / bound).is_finite() {
+        let scale = radius as f64 / bound;
+        if !scale.is_finite() {
             return Err(LatticeError::Bound(bound));
         }
         if dimension == 0 || dimension == u32::MAX {
@@ -93,6 +96,7 @@ impl Lattice {
             norm,
             bound,
             radius,
+            scale,
         })
     }
 
@@ -193,22 +197,28 @@ impl Lattice {
         multiple: Option<Multiple>,
         total: &mut [i64],
     ) -> Outcome {
-        let Some((scale, clipped)) = self.scale(entries, multiple) else {
+        let Some((scales, clipped)) = self.scales(entries, multiple) else {
             return Outcome::Null;
         };
-        // Inside the radius by the proof. Plans keep sums below 2⁶¹, so nothing wraps.
-        match entries {
-            Entries::Dense(values) => add_integers(values, scale, total),
-            Entries::Sparse(entries) => {
-                for &(index, value) in entries {
-                    total[index as usize] += (value * scale) as i64;
-                }
+        let mut scales = scales.into_iter();
+        let is_added = match entries {
+            Entries::Dense(values) => {
+                scales.any(|scale| add_if_it_fits(self, values, scale, total))
             }
-        }
-        if clipped {
-            Outcome::Clipped
-        } else {
-            Outcome::Kept
+            Entries::Sparse(entries) => {
+                let scale = scales.find(|&scale| fits(self, entries, scale));
+                if let Some(scale) = scale {
+                    for &(index, value) in entries {
+                        total[index as usize] += (value * scale) as i64;
+                    }
+                }
+                scale.is_some()
+            }
+        };
+        match (is_added, clipped) {
+            (false, _) => Outcome::Null,
+            (true, true) => Outcome::Clipped,
+            (true, false) => Outcome::Kept,
         }
     }
 
@@ -221,7 +231,9 @@ impl Lattice {
         out: &mut Vec<(u32, i64)>,
     ) {
         out.clear();
-        if let Some((scale, _)) = self.scale(Entries::Sparse(entries), Some(multiple)) {
+        let scales = self.scales(Entries::Sparse(entries), Some(multiple));
+        let scales = scales.into_iter().flat_map(|(scales, _)| scales);
+        if let Some(scale) = scales.into_iter().find(|&scale| fits(self, entries, scale)) {
             let integers = entries
                 .iter()
                 .map(|&(i, value)| (i, (value * scale) as i64));
@@ -229,9 +241,10 @@ impl Lattice {
         }
     }
 
-    /// The number by which values, or a multiple of them, become integers that are proved to fit;
-    /// and whether it clips. Nothing if there is none.
-    fn scale(&self, entries: Entries<'_>, multiple: Option<Multiple>) -> Option<(f64, bool)> {
+    /// The numbers by which values, or a multiple of them, may become integers that fit, which is
+    /// still to be proved, and whether they clip: the first that fits is taken. Nothing if there
+    /// are none.
+    fn scales(&self, entries: Entries<'_>, multiple: Option<Multiple>) -> Option<([f64; 2], bool)> {
         let sound = match entries {
             Entries::Dense(values) => values.len() == self.dimension(),
             Entries::Sparse(entries) => {
@@ -252,10 +265,12 @@ impl Lattice {
         let clipped = length > self.bound;
         // Not radius/length, which may overflow for a subnormal length: only lengths above the
         // bound are divided by.
-        let scale = self.radius as f64 / if clipped { length } else { self.bound };
-        let mut scales = SHRINKS.iter().map(|shrink| scale * shrink * factor);
-        let scale = scales.find(|&scale| fits(self, entries, scale));
-        scale.map(|scale| (scale, clipped))
+        let scale = if clipped {
+            self.radius as f64 / length
+        } else {
+            self.scale
+        };
+        Some((SHRINKS.map(|shrink| scale * shrink * factor), clipped))
     }
 
     /// The length, or nothing if a value is not finite.
@@ -329,11 +344,12 @@ impl Lattice {
         let values = values.map(|value| value * scale);
         match self.norm {
             Norm::L1 => length_within(values, self.radius, |size| size, radius),
-            // Squares below 2⁶⁴.
+            // Squares below 2⁶⁴, of sizes below 2³² if all are inside: the halves that are left out
+            // are 0 then, and there are vectors for products of halves.
             Norm::L2 if radius < 1 << 32 => length_within(
                 values,
                 self.radius,
-                |size| size.wrapping_mul(size),
+                |size| (size & 0xffff_ffff).wrapping_mul(size & 0xffff_ffff),
                 radius * radius,
             ),
             // Squares up to 2⁸⁰, and fewer than 2³² of them.
@@ -360,30 +376,39 @@ fn length_within(
     term: impl Fn(u64) -> u64,
     limit: u128,
 ) -> bool {
-    let (most, mut inside, mut low, mut high) = (radius as f64, 1, 0_u64, 0_u64);
+    let (most, mut outside, mut low, mut high) = (radius as f64, 0, 0_u64, 0_u64);
     for value in values {
         let size = value.trunc().abs();
-        inside &= u64::from(size <= most); // what is not a number is not inside either
-        let term = term(integer(size).cast_unsigned());
+        // What is not a number is outside too. As a mask, so that vectors of them need no packing.
+        outside |= if size <= most { 0 } else { u64::MAX };
+        let term = term(whole(size).cast_unsigned());
         low = low.wrapping_add(term & 0xffff_ffff);
         high = high.wrapping_add(term >> 32);
     }
-    inside == 1 && (u128::from(high) << 32) + u128::from(low) <= limit
+    outside == 0 && (u128::from(high) << 32) + u128::from(low) <= limit
 }
 
 wide! {
-    /// [`Lattice::holds`].
-    fn fits<'a>(lattice: &'a Lattice, entries: Entries<'a>, scale: f64) -> bool {
-        match entries {
-            Entries::Dense(values) => lattice.holds(values.iter().copied(), scale),
-            Entries::Sparse(entries) => lattice.holds(entries.iter().map(|entry| entry.1), scale),
-        }
+    /// [`Lattice::holds`] for the values of sparse entries.
+    fn fits<'a>(lattice: &'a Lattice, entries: &'a [(u32, f64)], scale: f64) -> bool {
+        lattice.holds(entries.iter().map(|entry| entry.1), scale)
     }
 
-    fn add_integers<'a>(values: &'a [f64], scale: f64, total: &'a mut [i64]) -> () {
-        for (total, value) in total.iter_mut().zip(values) {
-            *total = total.wrapping_add(integer(value * scale));
+    /// Adds integers to `total` if they are proved to fit, and nothing otherwise.
+    fn add_if_it_fits<'a>(
+        lattice: &'a Lattice,
+        values: &'a [f64],
+        scale: f64,
+        total: &'a mut [i64],
+    ) -> bool {
+        let fits = lattice.holds(values.iter().copied(), scale);
+        if fits {
+            // Inside the radius by the proof. Plans keep sums below 2⁶¹, so nothing wraps.
+            for (total, value) in total.iter_mut().zip(values) {
+                *total = total.wrapping_add(integer(value * scale));
+            }
         }
+        fits
     }
 }
 
@@ -391,9 +416,15 @@ wide! {
 /// each whether it is one, and there is no vector for that.
 #[inline(always)]
 pub(crate) fn integer(value: f64) -> i64 {
+    whole(value.trunc())
+}
+
+/// The same for a whole number.
+#[inline(always)]
+fn whole(value: f64) -> i64 {
     // Here the last digits of a float count ones.
     const ONES: f64 = 1.5 * (1_u64 << 52) as f64;
-    let bits = (value.trunc() + ONES).to_bits();
+    let bits = (value + ONES).to_bits();
     bits.wrapping_sub(ONES.to_bits()).cast_signed()
 }
 

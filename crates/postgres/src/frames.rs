@@ -122,13 +122,21 @@ fn checksum((seq, before): (i64, i64), bytes: &[u8]) -> i64 {
     i64::from(hash.finalize())
 }
 
-impl Storage for Fenced {
-    fn load(&mut self) -> io::Result<Vec<u8>> {
-        self.flush()?;
+impl Store {
+    /// What a log holds now, for nodes that do not write it.
+    ///
+    /// # Errors
+    /// A log that is damaged; those of the database.
+    pub fn contents(&self, log: &str) -> Result<Vec<u8>, Error> {
+        Ok(self.read(log)?.0)
+    }
+
+    /// What a log holds, and number and checksum of its last frame.
+    fn read(&self, log: &str) -> Result<(Vec<u8>, (i64, i64)), Error> {
         let sql = "SELECT seq, crc, bytes FROM frames WHERE log = $1 ORDER BY seq";
-        let rows = self.store.wait(async {
-            let client = self.store.client().await?;
-            Ok(client.query(sql, &[&self.log]).await?)
+        let rows = self.wait(async {
+            let client = self.client().await?;
+            Ok(client.query(sql, &[&log]).await?)
         })?;
         let (mut all, mut last) = (Vec::new(), (0, 0));
         for (place, row) in rows.iter().enumerate() {
@@ -140,11 +148,19 @@ impl Storage for Fenced {
                 None => place == 0 || seq == last.0 + 1,
             };
             if !is_sound {
-                return Err(Error::Damaged(seq).into());
+                return Err(Error::Damaged(seq));
             }
             last = (seq, crc);
             all.extend_from_slice(bytes.unwrap_or_default());
         }
+        Ok((all, last))
+    }
+}
+
+impl Storage for Fenced {
+    fn load(&mut self) -> io::Result<Vec<u8>> {
+        self.flush()?;
+        let (all, last) = self.store.read(&self.log)?;
         self.last = Some(last);
         Ok(all)
     }

@@ -2,6 +2,7 @@
 
 use crate::store::number;
 use crate::{Error, Store};
+use tokio_postgres::GenericClient;
 
 /// The right to write the logs of a data set, while nobody takes it over.
 #[derive(Debug, Clone)]
@@ -15,6 +16,18 @@ impl Lease {
     #[must_use]
     pub fn fence(&self) -> i64 {
         self.fence
+    }
+
+    /// Whether nobody has taken it over; then nobody does before the end of this transaction.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn is_held(&self, transaction: &impl GenericClient) -> Result<bool, Error> {
+        let sql = "SELECT 1 FROM leases WHERE dataset = $1 AND fence = $2 FOR SHARE";
+        let row = transaction
+            .query_opt(sql, &[&self.dataset, &self.fence])
+            .await?;
+        Ok(row.is_some())
     }
 }
 

@@ -62,10 +62,12 @@ mod store;
 mod watch;
 mod witness;
 
+pub use deadpool_postgres::Object;
 pub use frames::{Fenced, KeptRun, ledger_log};
 pub use lease::Lease;
-pub use store::{Settings, Store};
-pub use watch::Told;
+pub use store::{Settings, Store, number};
+pub use tokio_postgres;
+pub use watch::{SAY, Told};
 pub use witness::{Join, Witness};
 
 /// What fails.
@@ -103,12 +105,28 @@ impl From<Error> for std::io::Error {
 /// Whether an error of the engine says that another node has taken over.
 #[must_use]
 pub fn is_fenced(error: &(dyn std::error::Error + 'static)) -> bool {
+    is_of(error, &|error| matches!(error, Error::Fenced))
+}
+
+/// Whether an error of the engine is over once the database answers, or once another node has let
+/// go: nothing is wrong with what is stored.
+#[must_use]
+pub fn is_passing(error: &(dyn std::error::Error + 'static)) -> bool {
+    is_of(error, &|error| {
+        matches!(
+            error,
+            Error::Fenced | Error::Replaced | Error::Database(_) | Error::Connection(_)
+        )
+    })
+}
+
+fn is_of(error: &(dyn std::error::Error + 'static), is_so: &dyn Fn(&Error) -> bool) -> bool {
     let mut next = Some(error);
     while let Some(error) = next {
         let own = error.downcast_ref::<Error>();
         let inner = error.downcast_ref::<std::io::Error>();
         let inner = inner.and_then(|error| error.get_ref()?.downcast_ref::<Error>());
-        if matches!(own.or(inner), Some(Error::Fenced)) {
+        if own.or(inner).is_some_and(is_so) {
             return true;
         }
         next = error.source();

@@ -3,7 +3,10 @@
 use crate::Error;
 use tokio_postgres::Client;
 
-const ALL: &[&str] = &[include_str!("../migrations/0001_frames.sql")];
+const ALL: &[&str] = &[
+    include_str!("../migrations/0001_frames.sql"),
+    include_str!("../migrations/0002_server.sql"),
+];
 
 /// Any number, the same for all nodes: they do not migrate at the same time.
 const LOCK: i64 = 0x6875_7368;

@@ -110,7 +110,23 @@ impl Store {
         &self.name
     }
 
-    pub(crate) async fn client(&self) -> Result<Object, Error> {
+    /// The random name of this process: it holds leases by it.
+    #[must_use]
+    pub fn holder(&self) -> &str {
+        &self.holder
+    }
+
+    /// How long a lease lasts that is not renewed.
+    #[must_use]
+    pub fn lease(&self) -> Duration {
+        self.settings.lease
+    }
+
+    /// A connection, for transactions of a program's own.
+    ///
+    /// # Errors
+    /// No connection in time.
+    pub async fn client(&self) -> Result<Object, Error> {
         let object = tokio::time::timeout(self.settings.patience, self.pool.get()).await;
         let late = || Error::Connection("all connections are busy".to_owned());
         let object = object.map_err(|_| late())?;
@@ -118,7 +134,10 @@ impl Store {
     }
 
     /// Waits on this thread: the mechanism's logs are written by threads that may.
-    pub(crate) fn wait<R>(&self, work: impl Future<Output = Result<R, Error>>) -> Result<R, Error> {
+    ///
+    /// # Errors
+    /// The work's own; no answer in time.
+    pub fn wait<R>(&self, work: impl Future<Output = Result<R, Error>>) -> Result<R, Error> {
         let limit = self.settings.patience * 2;
         let work = async move {
             let late = |_| Error::Connection("no answer in time".to_owned());
@@ -205,7 +224,10 @@ impl Drop for Store {
 }
 
 /// A number as the database has it.
-pub(crate) fn number(number: u64) -> Result<i64, Error> {
+///
+/// # Errors
+/// A number above 2⁶³.
+pub fn number(number: u64) -> Result<i64, Error> {
     let told = || Error::Refused("a number is too large for the database".to_owned());
     i64::try_from(number).map_err(|_| told())
 }
@@ -241,9 +263,6 @@ pub(crate) async fn check_fence(
     lease: &Lease,
 ) -> Result<(), Error> {
     let transaction: &Transaction<'_> = transaction;
-    let sql = "SELECT 1 FROM leases WHERE dataset = $1 AND fence = $2 FOR SHARE";
-    let row = transaction
-        .query_opt(sql, &[&lease.dataset, &lease.fence])
-        .await?;
-    row.map(|_| ()).ok_or(Error::Fenced)
+    let is_held = lease.is_held(transaction).await?;
+    if is_held { Ok(()) } else { Err(Error::Fenced) }
 }

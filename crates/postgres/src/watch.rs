@@ -19,7 +19,17 @@ pub enum Told {
         /// Its version.
         version: u64,
     },
+    /// A node said something, with [`SAY`].
+    Said {
+        /// The node that holds leases by this name.
+        from: String,
+        /// What it said.
+        what: String,
+    },
 }
+
+/// Says something to all nodes when the transaction commits: the holder's name, then a text.
+pub const SAY: &str = "SELECT pg_notify('hushstream_said', $1 || ' ' || $2)";
 
 impl Store {
     /// Tells of every release from now on, for as long as the store is there. A connection that is
@@ -40,6 +50,17 @@ impl Store {
 /// Nobody is told any more.
 struct Gone;
 
+fn told(channel: &str, text: &str) -> Option<Told> {
+    if channel == "hushstream_said" {
+        let (from, what) = text.split_once(' ')?;
+        let (from, what) = (from.to_owned(), what.to_owned());
+        return Some(Told::Said { from, what });
+    }
+    let (run, version) = text.rsplit_once(' ')?;
+    let (run, version) = (run.to_owned(), version.parse().ok()?);
+    Some(Told::Released { run, version })
+}
+
 async fn listen(config: &Config, sender: &Sender<Told>) -> Result<(), Gone> {
     let Ok((client, mut connection)) = config.connect(NoTls).await else {
         return Ok(());
@@ -48,19 +69,16 @@ async fn listen(config: &Config, sender: &Sender<Told>) -> Result<(), Gone> {
     let messages = async move {
         while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
             if let AsyncMessage::Notification(message) = message
-                && let Some((run, version)) = message.payload().rsplit_once(' ')
-                && let Ok(version) = version.parse()
+                && let Some(told) = told(message.channel(), message.payload())
             {
-                let run = run.to_owned();
-                own.send(Told::Released { run, version })
-                    .map_err(|_| Gone)?;
+                own.send(told).map_err(|_| Gone)?;
             }
         }
         Ok(())
     };
     let begin = async {
         if client
-            .batch_execute("LISTEN hushstream_released")
+            .batch_execute("LISTEN hushstream_released; LISTEN hushstream_said")
             .await
             .is_ok()
         {

@@ -6,7 +6,7 @@ use crate::{Error, Store};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How a node without a witness meets a database that has ledgers.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +21,8 @@ pub enum Join<'a> {
 pub struct Witness {
     folder: PathBuf,
     store: Arc<Store>,
+    /// One at a time notes: what was seen never goes back.
+    noting: Mutex<()>,
 }
 
 const CARD: &str = "store";
@@ -34,6 +36,7 @@ impl Witness {
         let witness = Self {
             folder: folder.to_owned(),
             store: Arc::clone(store),
+            noting: Mutex::default(),
         };
         let made = fs::create_dir_all(folder);
         made.map_err(|error| Error::Io(format!("cannot make {}", folder.display()), error))?;
@@ -100,36 +103,45 @@ impl Witness {
                 continue;
             };
             let noted = self.read(&dataset.to_string())?.unwrap_or_default();
-            let mut words = noted.split_whitespace().map(str::parse::<i64>);
-            let (Some(Ok(seq)), Some(Ok(crc))) = (words.next(), words.next()) else {
-                let told = format!("{} has a file that is no witness", self.folder.display());
-                return Err(Error::Refused(told));
-            };
-            if self.crc(dataset, Some(seq))?.map(|(_, crc)| crc) != Some(crc) {
-                let told = format!(
-                    "the database is an old copy: this node has seen {seq} frames of the ledger of \
-                     data set {dataset}, and they are not there. It was restored, or it failed \
-                     over to a replica that lagged: charges are forgotten, and noise would be \
-                     drawn twice. Put the newest database back"
-                );
-                return Err(Error::Refused(told));
-            }
+            self.check_noted(dataset, &noted)?;
         }
         Ok(())
     }
 
+    /// Checks that the database has the frame that was noted.
+    fn check_noted(&self, dataset: u64, noted: &str) -> Result<(), Error> {
+        let mut words = noted.split_whitespace().map(str::parse::<i64>);
+        let (Some(Ok(seq)), Some(Ok(crc))) = (words.next(), words.next()) else {
+            let told = format!("{} has a file that is no witness", self.folder.display());
+            return Err(Error::Refused(told));
+        };
+        if self.crc(dataset, Some(seq))?.map(|(_, crc)| crc) == Some(crc) {
+            return Ok(());
+        }
+        let told = format!(
+            "the database is an old copy: this node has seen {seq} frames of the ledger of data \
+             set {dataset}, and they are not there. It was restored, or it failed over to a \
+             replica that lagged: charges are forgotten, and noise would be drawn twice. Put the \
+             newest database back"
+        );
+        Err(Error::Refused(told))
+    }
+
     /// Notes the last frame of a ledger, durably: before anything is answered with that was
-    /// published under it.
+    /// published under it. What was noted before must be there: a witness never goes back.
     ///
     /// # Errors
-    /// Those of the database; a disk that fails.
+    /// An old database; those of the database; a disk that fails.
     pub fn note(&self, dataset: u64) -> Result<(), Error> {
+        let _one = self.noting.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((seq, crc)) = self.crc(dataset, None)? else {
             return Ok(());
         };
         let (name, line) = (dataset.to_string(), format!("{seq} {crc}"));
-        if self.read(&name)?.as_deref() == Some(line.as_str()) {
-            return Ok(());
+        match self.read(&name)? {
+            Some(noted) if noted == line => return Ok(()),
+            Some(noted) => self.check_noted(dataset, &noted)?,
+            None => {}
         }
         self.write(&name, &line)
     }

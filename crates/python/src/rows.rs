@@ -7,6 +7,7 @@ use numpy::ndarray::{ArrayView1, ArrayView2, Axis, Slice};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
+use std::ops::Range;
 
 /// Numbers that are copied at a time, while Python waits: a block of rows fits the cache.
 const BLOCK: usize = 1 << 13;
@@ -79,7 +80,13 @@ impl<'py> Table<'py> {
             let part_of = Slice::from(first..last);
             let numbers = &mut numbers[..(last - first) * width];
             let mut place = 0;
-            for part in &self.parts {
+            let mut parts = self.parts.as_slice();
+            while let Some(part) = parts.first() {
+                if let Some(columns) = columns(parts, first..last) {
+                    fill_some(&columns, numbers, place, width);
+                    (place, parts) = (place + SOME, &parts[SOME..]);
+                    continue;
+                }
                 match part {
                     Part::Column(column) => {
                         let column = column.as_array();
@@ -92,6 +99,7 @@ impl<'py> Table<'py> {
                         place += matrix.ncols();
                     }
                 }
+                parts = &parts[1..];
             }
             let block = Block {
                 numbers,
@@ -102,6 +110,31 @@ impl<'py> Table<'py> {
             give(first, &block)?;
         }
         Ok(())
+    }
+}
+
+/// Columns that are copied side by side: a line of the cache.
+const SOME: usize = 8;
+
+/// These rows of the next columns, if so many lie in memory as they are.
+fn columns<'a>(parts: &'a [Part<'_>], rows: Range<usize>) -> Option<[&'a [f64]; SOME]> {
+    let parts = parts.first_chunk::<SOME>()?;
+    let mut columns = [[].as_slice(); SOME];
+    for (part, column) in parts.iter().zip(&mut columns) {
+        let Part::Column(array) = part else {
+            return None;
+        };
+        *column = array.as_slice().ok()?.get(rows.clone())?;
+    }
+    Some(columns)
+}
+
+fn fill_some(columns: &[&[f64]; SOME], numbers: &mut [f64], place: usize, width: usize) {
+    for (number, row) in numbers.chunks_exact_mut(width).enumerate() {
+        let row = &mut row[place..place + SOME];
+        for (slot, column) in row.iter_mut().zip(columns) {
+            *slot = column[number];
+        }
     }
 }
 
@@ -136,6 +169,16 @@ pub(crate) struct Block<'a> {
 }
 
 impl Block<'_> {
+    pub(crate) fn rows(&self) -> usize {
+        self.numbers.len() / self.width
+    }
+
+    /// The rows, if all columns are numbers.
+    pub(crate) fn numbers(&self) -> Option<impl Iterator<Item = Nameless<'_>>> {
+        let rows = self.numbers.chunks_exact(self.width);
+        self.is_plain.then(|| rows.map(Nameless::Numbers))
+    }
+
     /// Gives every row.
     pub(crate) fn each<E>(
         &self,

@@ -114,15 +114,12 @@ impl Run {
             if first > 0 {
                 py.check_signals()?;
             }
-            let mut learned = 0;
-            self.work(py, |run| {
-                block.each(|_, row| {
-                    learned += 1;
-                    run.learn(&row)
-                })
+            self.work(py, |run| match block.numbers() {
+                Some(rows) => run.learn_all(rows),
+                None => block.each(|_, row| run.learn(&row)),
             })?;
             if let Some(tell) = &tell {
-                tell.call1((learned,))?;
+                tell.call1((block.rows(),))?;
             }
             Ok(())
         })

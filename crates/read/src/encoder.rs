@@ -122,6 +122,16 @@ impl Fields for Vec<f64> {
     }
 }
 
+impl<F: Fields + ?Sized> Fields for &F {
+    fn each(&self, give: &mut dyn FnMut(&str, Value<'_>)) {
+        (**self).each(give);
+    }
+
+    fn nameless(&self) -> Option<Nameless<'_>> {
+        (**self).nameless()
+    }
+}
+
 impl Fields for Nameless<'_> {
     fn each(&self, _: &mut dyn FnMut(&str, Value<'_>)) {}
 
@@ -319,6 +329,11 @@ impl Encoder {
     pub fn record(&mut self, fields: &(impl Fields + ?Sized)) -> Result<Sealed, ReadError> {
         let read = self.encode(fields, Targets::Needed(self.missing_target))?;
         Ok(self.builder.seal(read.is_err(), None))
+    }
+
+    /// Gives the encoder memory for a record to come. What was in it is gone: it is empty.
+    pub fn reuse(&mut self, spare: Vec<f64>) {
+        self.builder.reuse(spare);
     }
 
     /// Checks a row as [`Encoder::record`] would read it, values and target included. The error has

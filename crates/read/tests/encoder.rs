@@ -5,7 +5,8 @@ mod common;
 
 use common::{open, schema};
 use hushstream_mechanism::losses::Features;
-use hushstream_read::{Encoder, Fault, Format, ReadError, Row, Value};
+use hushstream_read::{Encoder, Fault, Format, Nameless, ReadError, Row, Value};
+use proptest::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 
 /// What can be seen of a sealed record: the person, whether it was longer, whether it is malformed.
@@ -177,4 +178,59 @@ fn a_number_that_is_not_exact_names_no_person() {
         name(Value::Text(&last.to_string()))
     );
     assert!(name(Value::Number(-9_007_199_254_740_992.0)).2);
+}
+
+/// Numbers that a column may hold by mistake, or at an edge.
+const STRANGE: [f64; 12] = [
+    f64::NAN,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    5e-324,
+    -2.5e-310,
+    0.0,
+    -0.0,
+    f64::MAX,
+    -1e300,
+    1.0,
+    -1.0,
+    1e19,
+];
+
+proptest! {
+    /// Rows of numbers are scaled all at once, and one by one where they are values: the same bits,
+    /// lengths and faults, however long the row is. Memory of earlier records changes nothing.
+    #[test]
+    fn rows_of_numbers_are_rows_of_values(
+        values in proptest::collection::vec(-1.5..1.5_f64, 1..=200),
+        strange in proptest::collection::vec((0_usize..200, 0_usize..STRANGE.len()), 0..3),
+        target in prop_oneof![Just(0.0), Just(1.0), Just(-1.0), Just(0.5), Just(f64::NAN)],
+        norm in prop_oneof![Just(None), Just(Some(1.0)), Just(Some(1e6))],
+        (low, high) in prop_oneof![Just((-1.0, 1.0)), Just((-0.25, 3.0)), Just((0.0, 1e-3))],
+        spare in prop_oneof![Just(0_usize), Just(7), Just(300)],
+    ) {
+        let mut numbers = values;
+        for (place, which) in strange {
+            let count = numbers.len();
+            numbers[place % count] = STRANGE[which];
+        }
+        let norm = norm.map_or(String::new(), |norm: f64| format!("norm = {norm:?}\n"));
+        let names: Vec<String> = (0..numbers.len()).map(|i| format!("'x{i}', ")).collect();
+        let stated = format!(
+            "target = 'y'\n{norm}names = [{}'y']\n[bounds]\n'x*' = [{low:?}, {high:?}]",
+            names.concat()
+        );
+        numbers.push(target);
+        let given: Vec<Value<'_>> = numbers.iter().map(|number| Value::Number(*number)).collect();
+        let mut encoder = Encoder::new(&schema(&stated)).unwrap();
+        encoder.reuse(vec![3.0; spare]);
+        let mut read = |row: Nameless<'_>| {
+            let sealed = seen(&encoder.record(&row).unwrap());
+            let mut open = Row::default();
+            let read = encoder.row(&row, &mut open).map(|()| bits(&open));
+            (sealed, read.map_err(|error| error.fault))
+        };
+        let together = read(Nameless::Numbers(&numbers));
+        prop_assert_eq!(&together, &read(Nameless::Values(&given)));
+        prop_assert_eq!(together, read(Nameless::Numbers(&numbers)));
+    }
 }

@@ -472,7 +472,8 @@ impl AnyRecipe {
             Self::Updates(recipe, rounds) => {
                 let epoch = (rounds + 1).ilog2().max(2) - 1;
                 let sigma = recipe.plan().sigma(1 << epoch, epoch);
-                Some(("gaussian".to_owned(), sigma))
+                let law = recipe.plan().noise().to_string().to_lowercase();
+                Some((law, sigma))
             }
             Self::Iterate(recipe) => {
                 let plan = recipe.plan();

@@ -21,7 +21,7 @@ pub struct LimitedUpdatesRequest {
     pub loss: Arc<dyn Loss>,
     /// Where points live: a ball, box, simplex or L1 ball.
     pub set: Arc<dyn ConvexSet>,
-    /// What may be spent; δ > 0.
+    /// What may be spent.
     pub budget: Budget,
     /// The neighbouring relation.
     pub adjacency: Adjacency,
@@ -40,7 +40,7 @@ impl LimitedUpdatesRequest {
     /// Calibrates the recipe.
     ///
     /// # Errors
-    /// A loss that is not smooth, a set without a closed projection, δ = 0.
+    /// A loss that no solver takes, a set without a closed projection.
     pub fn plan(self) -> Result<LimitedUpdates, RecipeError> {
         let plan = SolverRequest {
             loss: self.loss.as_ref(),

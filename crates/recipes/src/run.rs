@@ -92,6 +92,12 @@ pub trait Player: Send + Sized {
     /// The weights that records are scored with.
     fn weights(&self) -> &[f64];
 
+    /// Memory of the last record, emptied, for the next one; none if it is not kept.
+    fn spare(mechanism: &mut Private<Self::Mechanism>) -> Vec<f64> {
+        let _ = mechanism;
+        Vec::new()
+    }
+
     /// Scores a record that is not asked.
     fn score(
         &self,
@@ -240,6 +246,8 @@ pub struct Run<P: Player> {
     /// If only the last output is kept: its place among the releases.
     last: Option<Pending<(), Promise<P>>>,
     keeps_last: bool,
+    /// Items after which nothing is asked.
+    most_items: u64,
     rounds: u64,
     /// Whether the player has failed on a release: it must not go on without it.
     pub(crate) is_behind: bool,
@@ -276,6 +284,7 @@ impl<P: Player> Run<P> {
             mechanism.keep_note();
         }
         Self {
+            most_items: P::most_items(&recipe),
             rounds: mechanism.steps().saturating_mul(P::batch(&recipe)) - mechanism.shortfall(),
             recipe,
             mechanism,
@@ -370,6 +379,11 @@ impl<P: Player> Run<P> {
         self.round(|player, recipe, mechanism| player.ask(recipe, mechanism, person, record, board))
     }
 
+    /// Memory of the last record, emptied, for the next one; none if it is not kept.
+    pub fn spare(&mut self) -> Vec<f64> {
+        P::spare(&mut self.mechanism)
+    }
+
     /// Scores a record that is not learned from.
     pub fn score(&mut self, record: &Raw<Record>, board: &mut Scoreboard) {
         self.player.score(&mut self.mechanism, record, board);
@@ -378,7 +392,7 @@ impl<P: Player> Run<P> {
     /// Whether the next record is asked: nothing is released after the last round.
     #[must_use]
     pub fn asks(&self) -> bool {
-        self.mechanism.steps() < P::most_items(&self.recipe)
+        self.mechanism.steps() < self.most_items
     }
 
     /// One round, whatever the player asks.

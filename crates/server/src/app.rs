@@ -1,23 +1,24 @@
 //! The server without its listeners: the store, the learners, and what they share.
 
-use crate::auth::{NewToken, Rates, Tokens};
+use crate::auth::{NewToken, Rates, Room, Tokens};
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{Config, StoreAddress};
+use crate::follow::Follower;
 use crate::keys::{Master, MasterSource, Secret};
 use crate::learn::{Context, Workers};
 use crate::policy::Policies;
 use crate::problem::Problem;
+use crate::store::shared::Shared;
 use crate::store::{
-    After, Committer, Core, DATASETS, DatasetRow, KEYS, MODELS, ModelRow, NAMES, Role, State,
-    TOKENS, TokenRow, Witness, decode, encode, state_of, store_error,
+    After, Committer, Core, DatasetRow, ModelRow, Reads, Role, State, TokenRow, Touches, Witness,
 };
 use crate::watch::{Hub, Metrics};
 use hushstream::noise::Key;
-use redb::{Database, ReadableDatabase, ReadableTable};
+use hushstream_postgres as postgres;
 use std::collections::BTreeSet;
 use std::io::{Error as IoError, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -40,11 +41,13 @@ pub struct App {
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// The store, to be read.
-    pub db: Arc<Database>,
+    pub db: Arc<dyn Reads>,
+    /// The same, where several nodes share it.
+    pub(crate) shared: Option<Arc<Shared>>,
     /// The store, to be written.
     pub committer: Arc<Committer>,
     /// Tokens.
-    pub tokens: Tokens,
+    pub tokens: Arc<Tokens>,
     /// Models that answer.
     pub policies: Arc<Policies>,
     /// Learners.
@@ -57,9 +60,110 @@ pub struct App {
     pub secret: Secret,
     /// How many decisions tokens may ask for.
     pub rates: Rates,
+    /// Room for decisions in progress.
+    pub room: Room,
     /// The random name of this start, of which coins are made.
     pub boot: [u8; 16],
+    follower: Mutex<Option<Follower>>,
 }
+
+/// The store, opened and checked against its witness.
+struct Opened {
+    core: Core,
+    db: Arc<dyn Reads>,
+    shared: Option<Arc<Shared>>,
+    witness: Witness,
+}
+
+impl Opened {
+    fn open(
+        config: &Config,
+        clock: &Arc<dyn Clock>,
+        tokens: &Arc<Tokens>,
+        metrics: &Metrics,
+    ) -> Result<Self, StartError> {
+        match &config.store {
+            Some(StoreAddress(address)) => Self::shared(config, address, clock, tokens),
+            None => Self::embedded(config, metrics),
+        }
+    }
+
+    fn embedded(config: &Config, metrics: &Metrics) -> Result<Self, StartError> {
+        let syncs = metrics.operator.syncs.clone();
+        let db = Arc::new(crate::store::open(&config.data.join("store.redb"), syncs)?);
+        let core = Core::open(Arc::clone(&db))?;
+        let (store, published) = core.name()?;
+        let witness = Witness::new(config.witness.clone(), store);
+        match witness.check(published) {
+            Ok(is_there) => {
+                if !is_there && config.witness.is_some() && published > 0 {
+                    let told = "no witness: whether this folder is the newest copy is not known";
+                    tracing::warn!(told);
+                }
+                // A crash may have come before the last publication was noted: it is, before the
+                // store answers with it.
+                let what = format!("cannot note in the witness of {}", config.data.display());
+                let noted = witness.note(published);
+                noted.map_err(|error| StartError::Io(what, error))?;
+            }
+            Err(told) if config.restored => tracing::warn!(told, "a restored copy"),
+            Err(told) => return Err(StartError::Refused(told)),
+        }
+        Ok(Self {
+            core,
+            db,
+            shared: None,
+            witness,
+        })
+    }
+
+    /// A database is met as a copy until this node's witness says otherwise, or an operator.
+    fn shared(
+        config: &Config,
+        address: &str,
+        clock: &Arc<dyn Clock>,
+        tokens: &Arc<Tokens>,
+    ) -> Result<Self, StartError> {
+        let refused = |error: postgres::Error| StartError::Refused(error.to_string());
+        if config.restored {
+            return Err(StartError::Refused(RESTORED.to_owned()));
+        }
+        let settings = postgres::Settings {
+            lease: config.lease,
+            ..postgres::Settings::default()
+        };
+        let store = postgres::Store::connect(address, settings).map_err(refused)?;
+        let folder = config.witness.clone();
+        let folder = folder.unwrap_or_else(|| config.data.join("witness"));
+        let is_new = !folder.join("store").exists();
+        let join = match &config.join {
+            Some(reason) => postgres::Join::Because(reason),
+            None => postgres::Join::Refused,
+        };
+        let witness = postgres::Witness::open(&folder, &store, join).map_err(refused)?;
+        let shared = Shared::new(store, witness, Arc::clone(tokens))?;
+        let shared = Arc::new(shared);
+        clock.set(shared.time()?);
+        let mut core = Core::open_shared(Arc::clone(&shared))?;
+        if let (true, Some(reason)) = (is_new, &config.join) {
+            let (node, what) = (
+                shared.store.holder().to_owned(),
+                format!("node joined without a witness: {}", reason.trim()),
+            );
+            core.audit(clock.now(), what, node)?;
+        }
+        let db: Arc<dyn Reads> = Arc::<Shared>::clone(&shared);
+        Ok(Self {
+            core,
+            db,
+            shared: Some(shared),
+            witness: Witness::new(None, 0),
+        })
+    }
+}
+
+const RESTORED: &str = "a database that was restored cannot be answered from: put the newest one \
+    back. If it is lost, its data sets must not be charged again: begin with an empty database";
 
 impl App {
     /// Opens everything, and goes on where a crash stopped.
@@ -74,29 +178,19 @@ impl App {
         let datasets = config.data.join("datasets");
         std::fs::create_dir_all(&datasets).map_err(io("cannot make"))?;
         restrict(&config.data).map_err(io("cannot restrict"))?;
-        let db = Database::create(config.data.join("store.redb")).map_err(store_error)?;
-        let core = Core::open(Arc::new(db))?;
+        let metrics = Arc::<Metrics>::default();
+        let tokens = Arc::<Tokens>::default();
+        let opened = Opened::open(&config, &clock, &tokens, &metrics)?;
         let master = config.master.clone();
         let source = master.unwrap_or(MasterSource::File(config.data.join("master.key")));
         let master = Arc::new(Master::read(&source)?);
-        let (store, published) = core.name()?;
-        let witness = Witness::new(config.witness.clone(), store);
-        match witness.check(published) {
-            Ok(is_there) => {
-                if !is_there && config.witness.is_some() && published > 0 {
-                    let told = "no witness: whether this folder is the newest copy is not known";
-                    tracing::warn!(told);
-                }
-                // A crash may have come before the last publication was noted: it is, before the
-                // store answers with it.
-                witness
-                    .note(published)
-                    .map_err(io("cannot note in the witness of"))?;
-            }
-            Err(told) if config.restored => tracing::warn!(told, "a restored copy"),
-            Err(told) => return Err(StartError::Refused(told)),
-        }
-        let (db, boot) = (core.db(), core.boot());
+        let Opened {
+            core,
+            db,
+            shared,
+            witness,
+        } = opened;
+        let boot = core.boot();
         let behind: Vec<Arc<ModelRow>> = core
             .models()
             .filter(|(_, state)| state.fed < state.closed)
@@ -108,10 +202,10 @@ impl App {
             Arc::new(Policies::new(Arc::clone(&db), config.answering)),
             Arc::<Hub>::default(),
         );
-        let metrics = Arc::<Metrics>::default();
         let context = Arc::new(Context {
             folder: datasets,
             db: Arc::clone(&db),
+            shared: shared.clone(),
             committer: OnceLock::new(),
             policies: Arc::clone(&policies),
             hub: Arc::clone(&hub),
@@ -130,7 +224,7 @@ impl App {
                 if let After::Closed { model, batch, at } = after {
                     metrics.public.batches.inc();
                     hub.closed(&model, batch, at);
-                    feed(&workers, &db, &model);
+                    feed(&workers, db.as_ref(), &model);
                 }
             }
         };
@@ -142,7 +236,7 @@ impl App {
         );
         let committer = Arc::new(committer.map_err(io("no threads for"))?);
         let _ = context.committer.set(Arc::clone(&committer));
-        let made = secret(&committer, &db, &master, config.seed);
+        let made = secret(&committer, db.as_ref(), &master, config.seed);
         let made = made.and_then(|secret| Ok((secret, boot_name(config.seed, boot)?)));
         let (secret, boot) = match made {
             Ok(made) => made,
@@ -153,11 +247,13 @@ impl App {
             }
         };
         let app = Arc::new(Self {
+            room: Room::new(config.limits.waiting),
             config,
             clock,
             db,
+            shared,
             committer,
-            tokens: Tokens::default(),
+            tokens,
             policies,
             workers,
             hub,
@@ -165,9 +261,16 @@ impl App {
             secret,
             rates: Rates::default(),
             boot,
+            follower: Mutex::default(),
         });
         // A second attempt must find the store closed.
         app.begin(&behind).inspect_err(|_| app.stop())?;
+        if app.shared.is_some() {
+            let follower = Follower::start(&app).inspect_err(|_| app.stop());
+            let follower =
+                follower.map_err(|error| StartError::Io("no threads".to_owned(), error))?;
+            *app.follower.lock().unwrap_or_else(PoisonError::into_inner) = Some(follower);
+        }
         Ok(app)
     }
 
@@ -180,7 +283,7 @@ impl App {
         self.first_tokens()?;
         if !self.config.restored {
             for model in behind {
-                feed(&self.workers, &self.db, model);
+                feed(&self.workers, self.db.as_ref(), model);
             }
             self.begin_again()?;
         }
@@ -189,7 +292,11 @@ impl App {
 
     /// After a restore: no model learns, and no data set is charged.
     fn lock_all(&self) -> Result<(), StartError> {
-        let locked = self.committer.write_blocking(|tx| {
+        let mut touches = Touches::settings();
+        touches
+            .models
+            .extend(self.db.models(None)?.iter().map(|row| row.number));
+        let locked = self.committer.write_blocking(touches, |tx| {
             tx.lock_all()?;
             tx.audit(None, "node", "restored from a copy", "")?;
             Ok(Ok(()))
@@ -198,13 +305,9 @@ impl App {
     }
 
     fn load_tokens(&self) -> Result<(), StartError> {
-        let txn = self.db.begin_read().map_err(store_error)?;
-        let tokens = txn.open_table(TOKENS).map_err(store_error)?;
-        for entry in tokens.iter().map_err(store_error)? {
-            let (id, row) = entry.map_err(store_error)?;
-            let row: TokenRow = decode(row.value())?;
+        for (id, row) in self.db.tokens()? {
             if !row.ended {
-                self.tokens.add(id.value().to_owned(), row);
+                self.tokens.add(id, row);
             }
         }
         Ok(())
@@ -213,12 +316,9 @@ impl App {
     /// At the first start: a tenant, and tokens for its operator and for the node, in files that
     /// only their owner can read.
     fn first_tokens(&self) -> Result<(), StartError> {
-        let txn = self.db.begin_read().map_err(store_error)?;
-        let tokens = txn.open_table(TOKENS).map_err(store_error)?;
-        if tokens.first().map_err(store_error)?.is_some() {
+        if !self.db.tokens()?.is_empty() {
             return Ok(());
         }
-        drop((tokens, txn));
         for (role, tenant, file) in [
             (Role::Admin, None, "admin.token"),
             (Role::Operator, Some("main"), "operator.token"),
@@ -239,15 +339,12 @@ impl App {
                 family: token.id.clone(),
             };
             let (id, stored) = (token.id.clone(), row.clone());
-            let written = self.committer.write_blocking(move |tx| {
+            let touches = Touches::settings();
+            let written = self.committer.write_blocking(touches, move |tx| {
                 if let Some(tenant) = tenant {
-                    let now = tx.now;
-                    tx.tenants.insert(tenant, now).map_err(store_error)?;
+                    tx.put_tenant(tenant)?;
                 }
-                let bytes = encode(&stored);
-                tx.tokens
-                    .insert(id.as_str(), bytes.as_slice())
-                    .map_err(store_error)?;
+                tx.put_token(&id, &stored)?;
                 tx.audit(tenant, "node", "token made", &id)?;
                 Ok(Ok(()))
             });
@@ -259,13 +356,9 @@ impl App {
 
     /// Models whose beginning a crash stopped.
     fn begin_again(&self) -> Result<(), StartError> {
-        let txn = self.db.begin_read().map_err(store_error)?;
-        let models = txn.open_table(MODELS).map_err(store_error)?;
-        for entry in models.iter().map_err(store_error)? {
-            let (_, row) = entry.map_err(store_error)?;
-            let row: ModelRow = decode(row.value())?;
+        for row in self.db.models(None)? {
             if row.status == crate::store::ModelStatus::Beginning
-                && let Ok(Some(dataset)) = dataset_of(&self.db, &row.tenant, &row.dataset)
+                && let Ok(Some(dataset)) = self.db.dataset(&row.tenant, &row.dataset)
             {
                 let row = Arc::new(row);
                 self.workers.send(dataset.number, move |actor| {
@@ -284,15 +377,8 @@ impl App {
     /// # Errors
     /// 404.
     pub fn model(&self, tenant: &str, name: &str) -> Result<Arc<ModelRow>, Problem> {
-        let txn = self.db.begin_read().map_err(store_error)?;
-        let names = txn.open_table(NAMES).map_err(store_error)?;
-        let key = format!("{tenant}/{name}");
-        let number = names.get(key.as_str()).map_err(store_error)?;
-        let number = number.ok_or_else(|| Problem::not_found("model"))?.value();
-        let models = txn.open_table(MODELS).map_err(store_error)?;
-        let row = models.get(number).map_err(store_error)?;
-        let row = row.ok_or_else(|| Problem::not_found("model"))?;
-        Ok(Arc::new(decode(row.value())?))
+        let row = self.db.model(tenant, name)?;
+        row.ok_or_else(|| Problem::not_found("model"))
     }
 
     /// All models of a tenant, by name.
@@ -300,19 +386,7 @@ impl App {
     /// # Errors
     /// Those of the store.
     pub fn models(&self, tenant: &str) -> Result<Vec<ModelRow>, Problem> {
-        let txn = self.db.begin_read().map_err(store_error)?;
-        let names = txn.open_table(NAMES).map_err(store_error)?;
-        let models = txn.open_table(MODELS).map_err(store_error)?;
-        let (first, last) = (format!("{tenant}/"), format!("{tenant}0"));
-        let mut all = Vec::new();
-        let range = names.range(first.as_str()..last.as_str());
-        for entry in range.map_err(store_error)? {
-            let number = entry.map_err(store_error)?.1.value();
-            if let Some(row) = models.get(number).map_err(store_error)? {
-                all.push(decode(row.value())?);
-            }
-        }
-        Ok(all)
+        Ok(self.db.models(Some(tenant))?)
     }
 
     /// A data set of a tenant.
@@ -320,7 +394,7 @@ impl App {
     /// # Errors
     /// 404.
     pub fn dataset(&self, tenant: &str, name: &str) -> Result<DatasetRow, Problem> {
-        let found = dataset_of(&self.db, tenant, name)?;
+        let found = self.db.dataset(tenant, name)?;
         found.ok_or_else(|| Problem::not_found("data set"))
     }
 
@@ -329,17 +403,7 @@ impl App {
     /// # Errors
     /// Those of the store.
     pub fn datasets(&self, tenant: &str) -> Result<Vec<(String, DatasetRow)>, Problem> {
-        let txn = self.db.begin_read().map_err(store_error)?;
-        let table = txn.open_table(DATASETS).map_err(store_error)?;
-        let (first, last) = (format!("{tenant}/"), format!("{tenant}0"));
-        let mut all = Vec::new();
-        let range = table.range(first.as_str()..last.as_str());
-        for entry in range.map_err(store_error)? {
-            let (key, row) = entry.map_err(store_error)?;
-            let name = key.value()[first.len()..].to_owned();
-            all.push((name, decode(row.value())?));
-        }
-        Ok(all)
+        Ok(self.db.datasets(tenant)?)
     }
 
     /// The families of all tokens that a tenant had.
@@ -347,11 +411,8 @@ impl App {
     /// # Errors
     /// Those of the store.
     pub fn families(&self, tenant: &str) -> Result<BTreeSet<String>, Problem> {
-        let txn = self.db.begin_read().map_err(store_error)?;
-        let tokens = txn.open_table(TOKENS).map_err(store_error)?;
         let mut all = BTreeSet::new();
-        for entry in tokens.iter().map_err(store_error)? {
-            let row: TokenRow = decode(entry.map_err(store_error)?.1.value())?;
+        for (_, row) in self.db.tokens()? {
             if row.tenant.as_deref() == Some(tenant) {
                 all.insert(row.family);
             }
@@ -364,19 +425,24 @@ impl App {
     /// # Errors
     /// Those of the store.
     pub fn state(&self, model: u64) -> Result<State, Problem> {
-        Ok(state_of(&self.db, model)?)
+        Ok(self.db.state(model)?)
     }
 
     /// Commits what waits, lets the learners finish, and closes everything.
     pub fn stop(&self) {
+        let follower = self.follower.lock();
+        let follower = follower.unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(follower) = follower {
+            follower.stop();
+        }
         self.workers.stop();
         self.committer.stop();
     }
 }
 
 /// Has a model learn from its closed batches.
-fn feed(workers: &Arc<Workers>, db: &Database, model: &Arc<ModelRow>) {
-    match dataset_of(db, &model.tenant, &model.dataset) {
+pub(crate) fn feed(workers: &Arc<Workers>, db: &dyn Reads, model: &Arc<ModelRow>) {
+    match db.dataset(&model.tenant, &model.dataset) {
         Ok(Some(dataset)) => feed_next(workers, Arc::clone(model), dataset),
         Ok(None) => tracing::error!(model = model.name, "a model without its data set"),
         Err(error) => tracing::error!(%error, "the store cannot be read"),
@@ -393,42 +459,33 @@ fn feed_next(workers: &Arc<Workers>, model: Arc<ModelRow>, dataset: DatasetRow) 
     });
 }
 
-fn dataset_of(
-    db: &Database,
-    tenant: &str,
-    name: &str,
-) -> Result<Option<DatasetRow>, crate::store::StoreError> {
-    let txn = db.begin_read().map_err(store_error)?;
-    let table = txn.open_table(DATASETS).map_err(store_error)?;
-    let key = format!("{tenant}/{name}");
-    let row = table.get(key.as_str()).map_err(store_error)?;
-    row.map(|row| decode(row.value())).transpose()
-}
-
 /// The node's secrets: made at the first start.
 fn secret(
     committer: &Committer,
-    db: &Database,
+    db: &dyn Reads,
     master: &Master,
     seed: Option<u64>,
 ) -> Result<Secret, StartError> {
     let refused = |told: &str| StartError::Refused(told.to_owned());
-    let txn = db.begin_read().map_err(store_error)?;
-    let keys = txn.open_table(KEYS).map_err(store_error)?;
     let known = |name: &str| -> Result<Option<Vec<u8>>, StartError> {
-        let Some(row) = keys.get(name).map_err(store_error)? else {
+        let Some(row) = db.key(name)? else {
             return Ok(None);
         };
-        let opened = master.open(name.as_bytes(), row.value());
+        let opened = master.open(name.as_bytes(), &row);
         let lost = || refused("the store's secrets are sealed under another master key");
         Ok(Some(opened.ok_or_else(lost)?.to_vec()))
     };
-    if let (Some(names), Some(coins)) = (known("names")?, known("coins")?) {
+    let stored = || -> Result<Option<Secret>, StartError> {
+        let (Some(names), Some(coins)) = (known("names")?, known("coins")?) else {
+            return Ok(None);
+        };
         let names = names.try_into().map_err(|_| refused("a key is damaged"))?;
         let coins = Key::import(&coins).map_err(|_| refused("a key is damaged"))?;
-        return Ok(Secret::new(names, coins));
+        Ok(Some(Secret::new(names, coins)))
+    };
+    if let Some(secret) = stored()? {
+        return Ok(secret);
     }
-    drop((keys, txn));
     let (mut names, coins) = match seed {
         Some(seed) => ([0; 32], Key::insecure_from_seed(seed)),
         None => (
@@ -444,20 +501,19 @@ fn secret(
         let sealed = master.seal(name.as_bytes(), secret);
         sealed.ok_or_else(|| refused("a secret cannot be sealed"))
     };
-    let stored = [
+    let made = [
         ("names", sealed("names", &names)?),
         ("coins", sealed("coins", coins.export().as_slice())?),
     ];
-    let written = committer.write_blocking(move |tx| {
-        for (name, secret) in &stored {
-            tx.keys
-                .insert(*name, secret.as_slice())
-                .map_err(store_error)?;
+    let written = committer.write_blocking(Touches::settings(), move |tx| {
+        for (name, secret) in &made {
+            tx.put_key(name, secret)?;
         }
         Ok(Ok(()))
     });
     written.map_err(|problem| StartError::Refused(problem.detail))?;
-    Ok(Secret::new(names, coins))
+    // Another node may have been first.
+    stored()?.ok_or_else(|| refused("the store's secrets cannot be read"))
 }
 
 /// The random name of this start.

@@ -1,6 +1,6 @@
 //! Time, injected so that tests own it, and its text form.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Milliseconds since 1970, in UTC.
@@ -10,6 +10,9 @@ pub type Millis = u64;
 pub trait Clock: Send + Sync {
     /// Now.
     fn now(&self) -> Millis;
+
+    /// Takes the time of the store that several nodes share, where it may.
+    fn set(&self, _now: Millis) {}
 }
 
 /// The clock of the machine.
@@ -19,6 +22,23 @@ impl Clock for SystemClock {
     fn now(&self) -> Millis {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         since.map_or(0, |since| since.as_millis() as Millis)
+    }
+}
+
+/// The clock of a store that several nodes share: of the machine, and as far from it as it was when
+/// the store was last asked.
+#[derive(Default)]
+pub struct StoreClock(AtomicI64);
+
+impl Clock for StoreClock {
+    fn now(&self) -> Millis {
+        let ahead = self.0.load(Ordering::SeqCst);
+        SystemClock.now().saturating_add_signed(ahead)
+    }
+
+    fn set(&self, now: Millis) {
+        let ahead = now.cast_signed() - SystemClock.now().cast_signed();
+        self.0.store(ahead, Ordering::SeqCst);
     }
 }
 

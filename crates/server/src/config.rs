@@ -4,12 +4,30 @@ use crate::keys::MasterSource;
 use crate::store::Limits;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
+
+/// The address of a PostgreSQL that several nodes share: it may hold a password, and is not shown.
+#[derive(Clone)]
+pub struct StoreAddress(pub String);
+
+impl std::fmt::Debug for StoreAddress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("StoreAddress")
+    }
+}
 
 /// Settings of the server.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// The folder of everything that is kept.
     pub data: PathBuf,
+    /// The store that several nodes share, in the place of one in the folder.
+    pub store: Option<StoreAddress>,
+    /// How long another node waits before it takes over what this one learns.
+    pub lease: Duration,
+    /// Why a node without a witness may join a store that has ledgers: an operator's word, which is
+    /// stored.
+    pub join: Option<String>,
     /// Where requests come.
     pub listen: SocketAddr,
     /// Where metrics and health are asked for.
@@ -59,6 +77,9 @@ impl Config {
     pub fn new(data: PathBuf) -> Self {
         Self {
             data,
+            store: None,
+            lease: Duration::from_secs(10),
+            join: None,
             listen: SocketAddr::from(([127, 0, 0, 1], 7070)),
             ops: Some(SocketAddr::from(([127, 0, 0, 1], 7071))),
             simulated: false,

@@ -22,6 +22,7 @@ pub mod auth;
 pub mod clock;
 pub mod config;
 mod demo;
+mod follow;
 pub mod keys;
 pub mod learn;
 pub mod policy;

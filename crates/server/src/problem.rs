@@ -115,6 +115,12 @@ impl Problem {
 /// What the library refuses is about settings, which are public.
 impl From<hushstream::Error> for Problem {
     fn from(error: hushstream::Error) -> Self {
+        if hushstream_postgres::is_passing(&error) {
+            tracing::warn!(%error, "the database does not answer, or another node has taken over");
+            return Self::unavailable(
+                "the database did not answer, or another node has the data set: ask again",
+            );
+        }
         let told = error.worded(|setting| {
             let name = setting.split([' ', '=']).next().unwrap_or_default();
             format!("`{}`", name.replace('-', "_"))

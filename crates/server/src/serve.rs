@@ -1,7 +1,7 @@
 //! The listeners: requests, and on loopback metrics and health.
 
 use crate::app::{App, StartError};
-use crate::clock::SystemClock;
+use crate::clock::{Clock, StoreClock, SystemClock};
 use crate::config::Config;
 use crate::{api, demo, web};
 use axum::Router;
@@ -25,7 +25,11 @@ pub fn serve(config: Config, told: impl Fn(&App, SocketAddr)) -> Result<(), Star
         .enable_all()
         .build()
         .map_err(|error| StartError::Io("cannot start".to_owned(), error))?;
-    let app = App::start(config, Arc::new(SystemClock))?;
+    let clock: Arc<dyn Clock> = match &config.store {
+        Some(_) => Arc::new(StoreClock::default()),
+        None => Arc::new(SystemClock),
+    };
+    let app = App::start(config, clock)?;
     let served = runtime.block_on(run(&app, told));
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));
     app.stop();
@@ -139,10 +143,10 @@ fn ops_router(app: &Arc<App>) -> Router {
     };
     let public = move |State(app): State<Arc<App>>| async move { text(app.metrics.public.text()) };
     let ready = |State(app): State<Arc<App>>| async move {
-        if app.committer.has_failed() {
-            StatusCode::SERVICE_UNAVAILABLE
-        } else {
+        if app.committer.is_ready() {
             StatusCode::OK
+        } else {
+            StatusCode::SERVICE_UNAVAILABLE
         }
     };
     Router::new()

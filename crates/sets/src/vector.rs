@@ -18,7 +18,7 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
 /// ⟨a, a⟩ and ⟨a, b⟩, each as [`dot`] gives it.
 #[must_use]
 pub fn square_and_dot(a: &[f64], b: &[f64]) -> [f64; 2] {
-    [dot(a, a), dot(a, b)]
+    Arch::new().dispatch(SquareAndDot(a, b))
 }
 
 /// [`in_lanes`], compiled a second time for wider vectors.
@@ -30,6 +30,38 @@ impl WithSimd for Dot<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> f64 {
         in_lanes(self.0, self.1)
+    }
+}
+
+/// [`dot`] of the first with itself and with the second: in one pass if they are equally long.
+struct SquareAndDot<'a>(&'a [f64], &'a [f64]);
+
+impl WithSimd for SquareAndDot<'_> {
+    type Output = [f64; 2];
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> [f64; 2] {
+        let Self(a, b) = self;
+        if a.len() != b.len() {
+            return [in_lanes(a, a), in_lanes(a, b)];
+        }
+        let ((a, a_rest), (b, b_rest)) = (a.as_chunks(), b.as_chunks());
+        let (mut squares, mut products) = ([0.0; 8], [0.0; 8]);
+        for (a, b) in a.iter().zip(b) {
+            add_products::<8>(&mut squares, a, a);
+            add_products::<8>(&mut products, a, b);
+        }
+        let ((a, a_rest), (b, b_rest)) = (a_rest.as_chunks(), b_rest.as_chunks());
+        for (a, b) in a.iter().zip(b) {
+            add_products::<4>(&mut squares, a, a);
+            add_products::<4>(&mut products, a, b);
+        }
+        let (mut squares_rest, mut products_rest) = ([0.0], [0.0]);
+        for (a, b) in a_rest.iter().zip(b_rest) {
+            add_products(&mut squares_rest, &[*a], &[*a]);
+            add_products(&mut products_rest, &[*a], &[*b]);
+        }
+        [sum(squares, squares_rest), sum(products, products_rest)]
     }
 }
 
@@ -49,8 +81,13 @@ fn in_lanes(a: &[f64], b: &[f64]) -> f64 {
     for (a, b) in a_rest.iter().zip(b_rest) {
         add_products(&mut rest, &[*a], &[*b]);
     }
-    let [a, b, c, d, e, f, g, h] = lanes;
-    (((a + e) + (c + g)) + ((b + f) + (d + h))) + rest[0]
+    sum(lanes, rest)
+}
+
+/// The lanes and the rest, in the stated order.
+#[inline(always)]
+fn sum([a, b, c, d, e, f, g, h]: [f64; 8], [rest]: [f64; 1]) -> f64 {
+    (((a + e) + (c + g)) + ((b + f) + (d + h))) + rest
 }
 
 #[inline(always)]
@@ -285,6 +322,43 @@ mod tests {
             assert_eq!(square_and_dot(&a, &b).map(f64::to_bits), wanted, "{length}");
             assert_eq!([dot(&a, &a), dot(&a, &b)].map(f64::to_bits), wanted);
             assert_eq!(in_lanes(&a, &b).to_bits(), wanted[1]);
+        }
+    }
+
+    /// Any numbers, of any length: one pass over both gives the bits of the stated order.
+    #[test]
+    fn the_order_is_the_stated_one_for_strange_numbers() {
+        let strange = [
+            f64::NAN,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            5e-324,
+            -2.5e-310,
+            0.0,
+            -0.0,
+            1.7e308,
+            -1e200,
+            1e-200,
+        ];
+        for length in 0..=200 {
+            for place in 0..strange.len() {
+                let number = |i: usize, by: f64| match (i * 7 + place) % 61 {
+                    0 => strange[(i + place) % strange.len()],
+                    _ => (i as f64 * by).sin(),
+                };
+                let a: Vec<f64> = (0..length).map(|i| number(i, 1.7)).collect();
+                for longer in [0, 3] {
+                    let b: Vec<f64> = (0..length + longer).map(|i| number(i + 1, 0.9)).collect();
+                    let wanted = [by_hand(&a, &a), by_hand(&a, &b)];
+                    for (found, wanted) in square_and_dot(&a, &b).into_iter().zip(wanted) {
+                        let same = found.to_bits() == wanted.to_bits();
+                        assert!(
+                            same || found.is_nan() && wanted.is_nan(),
+                            "{length} {place}"
+                        );
+                    }
+                }
+            }
         }
     }
 

@@ -78,6 +78,20 @@ fn no_recipe_has_more_regret_than_is_certified() {
     }
 }
 
+/// Limited updates without a δ, on every task.
+#[test]
+fn pure_limited_updates_have_less_regret_than_is_certified() {
+    let mut covered = 0;
+    for task in Task::ALL {
+        let mut contest = contest(RecipeName::LimitedUpdates, task, Game::Stochastic, 2, 2000);
+        contest.budget = Budget::pure(4.0).unwrap();
+        if contest.recipe().is_ok() {
+            covered += u32::from(check(&contest, 16).1.is_some());
+        }
+    }
+    assert!(covered >= 4, "{covered}");
+}
+
 /// Decisions by a context: far below what is certified, and better than arms drawn alike.
 #[test]
 fn decisions_have_less_regret_than_is_certified() {
@@ -213,6 +227,26 @@ fn linear_losses_on_other_sets() {
         .sum::<f64>()
         / 4.0;
     assert!(mean(&outcomes) < 0.8 * idle, "{} {idle}", mean(&outcomes));
+}
+
+/// On the L1 ball in a hundred dimensions `ftrl` takes a p-norm, and noise counts with √(ln N): measured
+/// below what is certified, and that below what squares would be with the same noise.
+#[test]
+fn l1_balls_of_many_dimensions() {
+    let ball: Arc<dyn ConvexSet> = Arc::new(L1Ball::new(100, 1.0).unwrap());
+    let mut contest = contest(RecipeName::Ftrl, Task::Linear, Game::Stochastic, 100, 4000);
+    contest.budget = Budget::approx(8.0, 1e-6).unwrap();
+    contest.losses = Some(LossSet::Box(-1.0, 1.0));
+    contest.set = Some(ball);
+    let (_, certified) = check(&contest, 4);
+    // √(D_R·Σ‖l‖²) for squares, without any noise: 3/2·√(½·4000·100).
+    let squares = 1.5 * (0.5 * 4000.0 * 100.0_f64).sqrt();
+    let (_, deviation) = contest.recipe().unwrap().noise().unwrap();
+    let noise = 2.0 * deviation * 10.0;
+    assert!(
+        certified.unwrap() < 0.7 * (squares + noise),
+        "{squares} {noise}"
+    );
 }
 
 /// AS17's loss sets, each with its own noise: less for the ball than for the box around it, and

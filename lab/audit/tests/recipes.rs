@@ -72,6 +72,17 @@ fn draws_answers_phases_and_values_are_audited_closely() {
     }
 }
 
+/// The one phase of the second octave, with pure noise.
+#[test]
+fn pure_phases_are_audited_closely() {
+    let (_, pure) = budgets();
+    let target = Target {
+        noise: Noise::L2Laplace,
+        ..Target::new(RecipeName::LimitedUpdates, None, pure).unwrap()
+    };
+    is_tight(&target, 25_000);
+}
+
 /// After its one draw a dartboard stays; if it drew on, sixteen plays would prove more than its
 /// claim.
 #[test]

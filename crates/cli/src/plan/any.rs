@@ -9,7 +9,7 @@ use hushstream_account::{Budget, Guarantee};
 use hushstream_mechanism::sums::SumKind;
 use hushstream_pictures::numbers::{grouped, short};
 use hushstream_recipes::{
-    AnyRecipe, AnyRequest, MechanismKind, PolQuestion, RecipeName, RegretBound,
+    AnyRecipe, AnyRequest, ExpertsRecipe, MechanismKind, PolQuestion, RecipeName, RegretBound,
 };
 use serde::Serialize;
 
@@ -43,14 +43,28 @@ pub(crate) fn is_one(recipe: RecipeName) -> bool {
         || !matches!(kind, MechanismKind::Sum(_) | MechanismKind::SparseTree)
 }
 
+/// Whom --gap is for.
+pub(crate) const GAP: &str =
+    "--gap is for limited-updates among experts: other bounds have no use for it";
+
 /// Plans for --dim coordinates or choices and --rounds.
 pub(crate) fn run(arguments: &Arguments, recipe: RecipeName) -> Result<()> {
     let Some(rounds) = arguments.rounds else {
         bail!("{recipe} plays rounds: state --rounds");
     };
     let planned = request(arguments, recipe, rounds)?.plan()?;
+    if let Some(gap) = arguments.gap {
+        let draws_once = |experts: &ExpertsRecipe| experts.plan().doubling_rate().is_some();
+        if !matches!(&planned, AnyRecipe::Experts(experts) if draws_once(experts)) {
+            bail!("{GAP}");
+        }
+        if !(gap > 0.0 && gap <= 1.0) {
+            bail!("--gap {gap}: allowed are numbers above 0 and at most 1, the range of losses");
+        }
+    }
     let bound = match (&planned, arguments.failing) {
         (AnyRecipe::Iterate(iterates), Some(failing)) => iterates.certified(Some(failing)),
+        (AnyRecipe::Experts(experts), _) => experts.certified_apart(arguments.gap.unwrap_or(0.0)),
         _ => planned.regret_bound(),
     };
     let shown = shown(arguments, &planned, &bound)?;

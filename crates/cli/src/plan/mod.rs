@@ -36,6 +36,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     {
         return any::run(arguments, recipe);
     }
+    if arguments.gap.is_some() {
+        bail!("{}", any::GAP);
+    }
     if arguments.restart_every.is_some() {
         bail!(
             "--restart-every is for experts and bandits: --recipe dartboard, dartboard-batched, \

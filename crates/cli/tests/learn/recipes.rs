@@ -152,6 +152,15 @@ fn convex_losses_are_learned_on_few_points() {
         let (whole, seasons) = (bound(""), bound("--restart-every 1000"));
         assert!(seasons > 1.2 * whole, "{task}: {seasons} {whole}");
     }
+    // Without a δ the noise is pure.
+    let (said, _) = folder.succeeds(
+        "learn d.csv --target y --features a --bounds a=0:1 --seed-insecure 1 --epsilon 8 --recipe \
+         limited-updates --loss hinge",
+    );
+    assert!(
+        said.contains("L2-Laplace") && !said.contains("plus"),
+        "{said}"
+    );
     // Corners are stepped over implicitly.
     let (said, _) = folder.succeeds(&format!("{flags} --recipe limited-updates --loss hinge"));
     assert!(said.contains("losses are convex with slope"), "{said}");

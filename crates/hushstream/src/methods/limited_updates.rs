@@ -69,7 +69,7 @@ impl Method for Doubling {
 
     fn parameters(&self) -> Parameters {
         Parameters {
-            noise: Some("gaussian".to_owned()),
+            noise: Some(self.recipe.plan().noise().to_string().to_lowercase()),
             batch: 1,
             releases: u64::from((self.rounds + 1).ilog2()),
             radius: Some(self.radius),

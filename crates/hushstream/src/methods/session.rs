@@ -73,6 +73,8 @@ pub(crate) trait Session: Send {
         record: Raw<Record>,
         board: Option<&mut Scoreboard>,
     ) -> Result<()>;
+    /// Memory of the last record, emptied, for the next one; none if it is not kept.
+    fn spare(&mut self) -> Vec<f64>;
     /// Scores a record that is not learned from.
     fn score(&mut self, record: &Raw<Record>, board: &mut Scoreboard);
     /// Syncs, and returns the releases since the last sync.
@@ -201,6 +203,10 @@ impl<P: Player> Session for Running<P> {
         board: Option<&mut Scoreboard>,
     ) -> Result<()> {
         Ok(self.run.take(person, record, board)?)
+    }
+
+    fn spare(&mut self) -> Vec<f64> {
+        self.run.spare()
     }
 
     fn score(&mut self, record: &Raw<Record>, board: &mut Scoreboard) {

@@ -8,6 +8,7 @@
 mod epochs;
 mod exp2;
 mod exp2_actions;
+mod exp4;
 mod learner;
 mod one_point;
 mod scrible;
@@ -16,6 +17,7 @@ mod spanner;
 pub use epochs::Epochs;
 pub use exp2::{AnswerSize, Exp2, Exp2Rates, FeedbackNoiseSize};
 pub use exp2_actions::Exp2Actions;
+pub use exp4::{Exp4, PublicAdvice};
 pub use learner::{BanditLearner, Coins, Play};
 pub use one_point::{OnePoint, sphere};
 pub use scrible::Scrible;

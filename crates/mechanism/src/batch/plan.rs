@@ -1,16 +1,20 @@
 //! Requests for a batch solver, and their price.
+//!
+//! The noise on a phase's average is Gaussian where the budget has a δ, and L2-Laplace where it has
+//! none, density ∝ e^(−‖v‖/c): pure, as AFKT22 §5.2 asks for convex losses.
 
+use super::steps::Solver;
 use crate::boundary::Scope;
 use crate::durable::DiaryError;
 use crate::losses::Loss;
 use crate::mechanism::Terms;
 use crate::persons::{Participation, PersonError, Persons};
-use crate::perturb::{Curvature, ImplicitDescent};
+use crate::sums::{NOISE_SCALE, Noise};
 use hushstream_account::{
-    AccountError, Adjacency, Budget, Charge, FilterKind, Guarantee, GuaranteeError, Mu,
+    AccountError, Adjacency, Budget, Charge, Epsilon, FilterKind, Guarantee, GuaranteeError, Mu,
     ParameterError, Price,
 };
-use hushstream_noise::{NoiseError, RoundedGaussian};
+use hushstream_noise::{L2Laplace, NoiseError};
 use hushstream_sets::{ConvexSet, SetError};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -79,7 +83,7 @@ pub struct SolverRequest<'a> {
     pub adjacency: Adjacency,
     /// Who contributes how often.
     pub participation: Participation,
-    /// The budget; δ > 0.
+    /// The budget.
     pub budget: Budget,
 }
 
@@ -92,11 +96,11 @@ pub struct SolverPlan {
     /// The public part of every gradient, the same in each coordinate: it is stepped along, with
     /// every record and every null, and moves with none.
     pub(crate) offset: f64,
-    /// For losses with corners: what an implicit step errs by, and what more for its size.
-    pub(crate) implicit: Option<(f64, f64)>,
+    pub(crate) solver: Solver,
     pub(crate) diameter: f64,
     pub(crate) reach: f64,
-    pub(crate) mu: f64,
+    /// What the whole run costs: μ of Gaussian noise, ε of L2-Laplace noise.
+    pub(crate) cost: f64,
     pub(crate) adjacency: Adjacency,
     pub(crate) participation: Participation,
     pub(crate) budget: Budget,
@@ -108,7 +112,7 @@ impl SolverRequest<'_> {
     /// Checks the request and calibrates the noise.
     ///
     /// # Errors
-    /// A loss that is not smooth, a set without a closed projection, δ = 0, constants out of range.
+    /// A loss that no solver takes, a set without a closed projection, constants out of range.
     pub fn plan(self) -> Result<SolverPlan, BatchError> {
         if !matches!(self.set.name(), "ball" | "box" | "simplex" | "L1 ball") {
             return Err(BatchError::Projection(self.set.name()));
@@ -124,13 +128,22 @@ impl SolverRequest<'_> {
         }
         let dimension = u32::try_from(self.set.dimension()).map_err(|_| BatchError::Mismatch)?;
         self.participation.check_few()?;
-        let slack = total_variation(dimension, self.participation.differing(self.adjacency));
+        let noise = noise_for(self.budget);
+        let differing = self.participation.differing(self.adjacency);
+        let cost = if noise.is_pure() {
+            // The guarantee states the samplers' slack: a δ of 0 has no room for it.
+            L2Laplace::new(dimension, NOISE_SCALE)?;
+            self.budget.epsilon()
+        } else {
+            let slack = total_variation(noise, dimension, differing);
+            Mu::within_with_slack(self.budget, slack)?.get()
+        };
         let plan = SolverPlan {
             dimension,
             lipschitz: self.loss.lipschitz(),
             // Linear losses have none, and steps of any length do not expand; nor do implicit ones.
             smoothness: self.loss.smoothness().unwrap_or(0.0).max(1e-99),
-            implicit: implicit(self.loss, self.set)?.map(|steps| steps.step_error()),
+            solver: Solver::of(self.loss, self.set)?,
             // On the simplex a constant moves no point.
             offset: match self.set.name() {
                 "simplex" => 0.0,
@@ -138,7 +151,7 @@ impl SolverRequest<'_> {
             },
             diameter: self.set.diameter(),
             reach: self.set.largest_norm(),
-            mu: Mu::within_with_slack(self.budget, slack)?.get(),
+            cost,
             adjacency: self.adjacency,
             participation: self.participation,
             budget: self.budget,
@@ -149,33 +162,18 @@ impl SolverRequest<'_> {
     }
 }
 
-/// Total-variation error of all draws that so many records affect, those of one phase each.
-fn total_variation(dimension: u32, records: u64) -> f64 {
-    records as f64 * f64::from(dimension) * RoundedGaussian::SLACK
+/// Gaussian noise where the budget has a δ, and pure noise where it has none.
+fn noise_for(budget: Budget) -> Noise {
+    if budget.is_pure() {
+        Noise::L2Laplace
+    } else {
+        Noise::Gaussian
+    }
 }
 
-/// Implicit steps, for a loss with corners; none for one without.
-///
-/// Gradient steps on a loss with corners expand: on two sides of a corner they cross it, by 2Lη,
-/// whatever the distance was. x ↦ argmin over C of f + ‖· − x‖²/(2η) never does, for any convex f,
-/// and moves by at most Lη, so the sensitivity is the same. Sizes are at most D/4 over the slope.
-pub(super) fn implicit(
-    loss: &dyn Loss,
-    set: &Arc<dyn ConvexSet>,
-) -> Result<Option<ImplicitDescent>, BatchError> {
-    if loss.smoothness().is_some() {
-        return Ok(None);
-    }
-    let explicit = loss.explicit().filter(|explicit| explicit.ridge() <= 0.0);
-    let Some(explicit) = explicit else {
-        return Err(BatchError::NotSmooth(loss.name().to_owned()));
-    };
-    let longest = set.diameter() / (4.0 * loss.lipschitz());
-    let steps = Curvature::constant(1.0 / longest)
-        .and_then(|curvature| ImplicitDescent::new(explicit, set.clone(), curvature));
-    steps
-        .map(Some)
-        .map_err(|error| BatchError::Implicit(error.to_string()))
+/// Total-variation error of all draws that so many records affect, those of one phase each.
+fn total_variation(noise: Noise, dimension: u32, records: u64) -> f64 {
+    records as f64 * f64::from(dimension) * noise.slack()
 }
 
 pub(crate) fn about(loss: &dyn Loss, set: &dyn ConvexSet) -> String {
@@ -190,7 +188,7 @@ impl SolverPlan {
             ("smoothness", self.smoothness),
             ("diameter", self.diameter),
             ("largest norm", self.reach),
-            ("mu", self.mu),
+            ("cost", self.cost),
         ] {
             if !(given > 0.0 && (1e-100..1e100).contains(&given)) {
                 return Err(ParameterError::new(parameter, given, "1e-100 to 1e100").into());
@@ -201,42 +199,62 @@ impl SolverPlan {
             let (name, given) = ("middle of losses", self.offset);
             return Err(ParameterError::new(name, given, "a number below 1e100").into());
         }
-        if self.mu * 2_f64.powi(30) < 4.0 * self.phases() * f64::from(self.dimension).sqrt() {
+        if self.cost * NOISE_SCALE as f64 <= 4.0 * self.phases() * f64::from(self.dimension).sqrt()
+        {
             return Err(ParameterError::new(
-                "mu",
-                self.mu,
+                "cost",
+                self.cost,
                 "a budget that leaves room for rounding: mu*2^30 above 4*sqrt(d), for persons \
-                 4*sqrt(2*k*d)",
+                 4*sqrt(2*k*d); without a delta, epsilon*2^30 above 4*sqrt(d), for persons \
+                 8*k*sqrt(d)",
             )
             .into());
         }
         self.guarantee(true).map(|_| ())
     }
 
-    /// The price of the whole run: one Gaussian of parameter μ, since a record is in one phase
-    /// only. A person's k records of one world, and k of the other where turns move to other items,
+    /// The noise on the average of a phase.
+    #[must_use]
+    pub fn noise(&self) -> Noise {
+        noise_for(self.budget)
+    }
+
+    /// The price of the whole run: one Gaussian of parameter μ, or one ε, since a record is in one
+    /// phase only; given what was released before, the others have the same law in both worlds.
+    ///
+    /// A person's k records of one world, and k of the other where turns move to other items,
     /// are in phases k₁ + k₂ + … ≤ 2k; each moves its phase by at most Lη, its distance from a null,
     /// or two of one step together by 2Lη. Phase i moves by at most kᵢLη + ρ, ρ its rounding; its
     /// noise is for 2kLη + √(2k)·ρ. The ratio is at most max(kᵢ/2k, 1/√(2k)), whose square is at most
-    /// kᵢ/2k, and these add up to 1. So does one unit of rounding in every coordinate. Under zero-out
-    /// there are k in all, and noise for kLη + √k·ρ.
+    /// kᵢ/2k, and these add up to 1. So does one unit of rounding in every coordinate. Pure costs add
+    /// up themselves: there the noise is for 2kLη + 2kρ, and kᵢLη + ρ ≤ kᵢ(Lη + ρ). Under zero-out
+    /// there are k in all, and noise for kLη + √k·ρ, or kLη + kρ.
     ///
     /// # Errors
     /// Numbers out of range. [`SolverRequest::plan`] has checked them, so a plan does not fail
     /// here.
     pub fn charge(&self) -> Result<Price, BatchError> {
-        let charge = Charge::Gaussian(Mu::new(self.mu)?);
+        let charge = if self.noise().is_pure() {
+            Charge::Pure(Epsilon::new(self.cost)?)
+        } else {
+            Charge::Gaussian(Mu::new(self.cost)?)
+        };
         Ok(Price::new(charge, self.budget, self.total_variation())?)
     }
 
     fn total_variation(&self) -> f64 {
-        total_variation(self.dimension, self.participation.differing(self.adjacency))
+        let differing = self.participation.differing(self.adjacency);
+        total_variation(self.noise(), self.dimension, differing)
     }
 
     /// The filter of a ledger that accepts the price.
     #[must_use]
     pub fn filter(&self) -> FilterKind {
-        FilterKind::Gaussian
+        if self.noise().is_pure() {
+            FilterKind::Pure
+        } else {
+            FilterKind::Gaussian
+        }
     }
 
     /// The scope of the price.
@@ -271,26 +289,20 @@ impl SolverPlan {
 
     /// The guarantee for this number of records: there is no horizon.
     pub(crate) fn promise(&self, records: u64, simulated: bool) -> Result<Guarantee, BatchError> {
-        let mu = Mu::new(self.mu)?;
-        let epsilon = self.budget.epsilon();
-        let builder = Guarantee::builder(epsilon, mu.delta_at(epsilon)?, self.adjacency, records)
-            .mu(mu)
-            .mechanism(match self.implicit {
-                None => "phased gradient descent in octaves",
-                Some(_) => "phased implicit descent in octaves",
-            })
-            .noise("Gaussian")
-            .assume(match self.implicit {
-                None => format!(
-                    "losses have slope at most {} and curvature at most {} on the set, by clipping \
-                     of the data",
-                    self.lipschitz, self.smoothness
-                ),
-                Some(_) => format!(
-                    "losses are convex with slope at most {} on the set, by clipping of the data",
-                    self.lipschitz
-                ),
-            })
+        let (epsilon, mu) = match self.noise().is_pure() {
+            true => (self.cost, None),
+            false => (self.budget.epsilon(), Some(Mu::new(self.cost)?)),
+        };
+        let delta = mu.map_or(Ok(0.0), |mu| mu.delta_at(epsilon))?;
+        let mut builder = Guarantee::builder(epsilon, delta, self.adjacency, records);
+        if let Some(mu) = mu {
+            builder = builder.mu(mu);
+        }
+        let steps = self.solver.steps();
+        builder = builder
+            .mechanism(steps.name())
+            .noise(self.noise().to_string())
+            .assume(steps.assumption(self.lipschitz, self.smoothness))
             .assume("gradients are evaluated to within the stated rounding error")
             .assume("the number of records and the time of each are public")
             .assume("AES-256 and HMAC-SHA-256 are pseudo-random")
@@ -317,9 +329,7 @@ impl SolverPlan {
     /// x_{n+1} have ΣE[F(x_t) − F(w)] ≤ ‖x_1 − w‖²/(2η) + η(n+1)L²/2. The average is of x_2 …
     /// x_{n+1}; leaving out x_1 costs F(w) − F(x_1) ≤ L‖x_1 − w‖, and nothing for w = w̄_0. So
     /// E[F(w̄_i) − F(w̄_{i−1})] is at most the i-th bracket, and the last noise costs L·E‖ξ_k‖. ∎
-    /// Implicit steps have f_t(x_{t+1}) + (‖x_{t+1} − x_t‖² + ‖x_{t+1} − w‖²)/(2η) ≤ f_t(w) + ‖x_t −
-    /// w‖²/(2η), and f_t(x_t) − f_t(x_{t+1}) ≤ L‖x_t − x_{t+1}‖: the same sum. Their losses have
-    /// corners rounded by less than 2⁻¹⁶, which is added twice.
+    /// What rounded corners cost is added. L2-Laplace noise of scale c has E‖ξ‖² = d(d+1)c².
     #[must_use]
     pub fn excess_risk(&self, records: u64) -> f64 {
         let (lipschitz, d) = (self.slope(), f64::from(self.dimension));
@@ -339,12 +349,7 @@ impl SolverPlan {
             // A unit of rounding in every coordinate is 2⁻³⁰ of the noise.
             square = d * self.sigma(records, phase).powi(2) * (1.0 + 1e-8);
         }
-        let corners = if self.implicit.is_some() {
-            2_f64.powi(-15)
-        } else {
-            0.0
-        };
-        (total + lipschitz * square.sqrt() + corners).min(trivial)
+        (total + lipschitz * square.sqrt() + self.solver.steps().corners()).min(trivial)
     }
 
     /// The longest gradient on the set: of records, and their public part.
@@ -353,13 +358,18 @@ impl SolverPlan {
         self.lipschitz + self.offset.abs() * f64::from(self.dimension).sqrt()
     }
 
-    /// The step size of phase i ≥ 1 in an epoch of n records: (D/L)·min(1/√n, μ/√d)/4ⁱ, and below
-    /// 2/β, up to which steps do not expand.
+    /// The step size of phase i ≥ 1 in an epoch of n records: (D/L)·min(1/√n, μ/√d)/4ⁱ, with pure
+    /// noise ε/√(d(d+1)) for μ/√d, and no longer than steps that do not expand.
     pub(crate) fn step_size(&self, records: u64, phase: u32) -> f64 {
-        let privacy = self.mu / f64::from(self.dimension).sqrt();
+        let privacy = self.cost / self.length();
         let rate = (1.0 / (records as f64).sqrt()).min(privacy);
         let wanted = self.diameter / self.slope() * rate * libm::scalbn(1.0, -2 * phase as i32);
-        wanted.min(2.0 * (1.0 - 1e-9) / self.smoothness)
+        wanted.min(self.solver.steps().longest(self.smoothness))
+    }
+
+    /// The root of the mean square length of noise of scale 1.
+    fn length(&self) -> f64 {
+        (f64::from(self.dimension) * self.noise().variance(self.dimension)).sqrt()
     }
 
     /// How far the average of a phase can move when one record, or all k of a person, change,
@@ -367,25 +377,25 @@ impl SolverPlan {
     ///
     /// With exact arithmetic: κLη, L the length of a gradient without its public part. One step of
     /// two records from one point ends within η‖∇f − ∇f'‖ ≤ 2Lη (Lη for a null, whose gradient is
-    /// the public part alone), and w ↦ Π(w − η∇f(w)) does not expand for convex β-smooth f and η ≤
-    /// 2/β, so neither iterates nor their average come further apart; and k such steps, from points
-    /// that are apart already, add up to kκLη. In floats each step adds at most `rounding`, in each
-    /// world.
+    /// the public part alone), and steps on one record do not expand, so neither iterates nor their
+    /// average come further apart; and k such steps, from points that are apart already, add up to
+    /// kκLη. In floats each step adds at most `rounding`, in each world. (`steps` has the proofs.)
     pub(crate) fn sensitivity(&self, records: u64, phase: u32) -> f64 {
         let step = self.step_size(records, phase);
         let taken = (records >> phase) as f64;
         let records = self.participation.limits().0 as f64;
         let ideal = records * self.adjacency.kappa() * self.lipschitz * (1.0 + 1e-9) * step;
-        let (fixed, scaled) = self.implicit.unwrap_or_default();
+        let (fixed, scaled) = self.solver.steps().errors();
         let rounding = 2.0 * (taken + 2.0) * (self.rounding(step) + fixed + scaled * step);
         ideal + self.phases() * rounding
     }
 
-    /// √ of the number of phases that can differ, rounded up: 1 for a record.
+    /// The number of phases that can differ, 1 for a record; for Gaussian noise, whose costs add up as
+    /// squares, its root, rounded up.
     fn phases(&self) -> f64 {
         let count = self.participation.differing(self.adjacency);
-        if count == 1 {
-            1.0
+        if count == 1 || self.noise().is_pure() {
+            count as f64
         } else {
             (count as f64).sqrt().next_up()
         }
@@ -406,13 +416,15 @@ impl SolverPlan {
     /// `records` records: public, like the plan.
     #[must_use]
     pub fn sigma(&self, records: u64, phase: u32) -> f64 {
-        self.unit(records, phase) * (1_u64 << 30) as f64
+        let scale = self.unit(records, phase) * NOISE_SCALE as f64;
+        scale * self.noise().variance(self.dimension).sqrt()
     }
 
     /// The real value of a lattice unit, for noise of 2³⁰ units: Δ/unit and one unit of rounding
-    /// per coordinate together stay within μ·2³⁰.
+    /// per coordinate together stay within μ·2³⁰, or ε·2³⁰.
     pub(crate) fn unit(&self, records: u64, phase: u32) -> f64 {
-        let room = self.mu * 2_f64.powi(30) - self.phases() * f64::from(self.dimension).sqrt();
+        let rounding = self.phases() * f64::from(self.dimension).sqrt();
+        let room = self.cost * NOISE_SCALE as f64 - rounding;
         self.sensitivity(records, phase) / room * (1.0 + 1e-12)
     }
 }
@@ -424,17 +436,95 @@ mod tests {
     use hushstream_sets::Ball;
 
     fn plan(dimension: usize) -> SolverPlan {
+        let budget = Budget::approx(1.0, 1e-6).unwrap();
+        let (adjacency, participation) = (Adjacency::ReplaceOne, Participation::OncePerRecord);
+        plan_for(dimension, budget, adjacency, participation)
+    }
+
+    fn plan_for(
+        dimension: usize,
+        budget: Budget,
+        adjacency: Adjacency,
+        participation: Participation,
+    ) -> SolverPlan {
         let bounds = Bounds::new(1.0, (-1.0, 1.0), 1.0).unwrap();
         let loss = LinearModel::new(dimension, Link::Huber(0.5), bounds).unwrap();
         let set: Arc<dyn ConvexSet> = Arc::new(Ball::new(dimension, 1.0).unwrap());
         let request = SolverRequest {
             loss: &loss,
             set: &set,
-            budget: Budget::approx(1.0, 1e-6).unwrap(),
-            adjacency: Adjacency::ReplaceOne,
-            participation: Participation::OncePerRecord,
+            budget,
+            adjacency,
+            participation,
         };
         request.plan().unwrap()
+    }
+
+    /// Every way in which the records of a person, up to six where both worlds have three, can lie in
+    /// six phases: what these cost together, in lattice units, with the rounding of steps and a unit
+    /// for each coordinate, is paid for, and nearly all of it in the worst case. There are so many
+    /// coordinates that rounding is seen.
+    #[test]
+    fn records_in_several_phases_cost_what_is_paid() {
+        const PHASES: usize = 6;
+        let (dimension, size) = (10_000_usize, 1 << PHASES);
+        for (budget, is_pure) in [
+            (Budget::approx(1.0, 1e-6).unwrap(), false),
+            (Budget::pure(1.0).unwrap(), true),
+        ] {
+            for (adjacency, most) in [
+                (Adjacency::ReplaceOne, 1),
+                (Adjacency::ReplaceOne, 3),
+                (Adjacency::ZeroOut, 3),
+            ] {
+                let participation = match most {
+                    1 => Participation::OncePerRecord,
+                    most => Participation::PerPerson {
+                        most,
+                        separation: 1,
+                    },
+                };
+                let plan = plan_for(dimension, budget, adjacency, participation);
+                let halves = match adjacency {
+                    Adjacency::ReplaceOne => 2 * most,
+                    Adjacency::ZeroOut => most,
+                };
+                // What one half moves phase i by, and what rounding adds to that.
+                let phases: Vec<(f64, f64, f64)> = (1..=PHASES as u32)
+                    .map(|phase| {
+                        let (step, unit) = (plan.step_size(size, phase), plan.unit(size, phase));
+                        let rounding = 2.0 * ((size >> phase) as f64 + 2.0) * plan.rounding(step);
+                        (plan.lipschitz * step, rounding, unit)
+                    })
+                    .collect();
+                let mut worst = 0.0_f64;
+                for code in 0..PHASES.pow(halves as u32) {
+                    let (mut parts, mut rest) = ([0_u32; PHASES], code);
+                    for _ in 0..halves {
+                        parts[rest % PHASES] += 1;
+                        rest /= PHASES;
+                    }
+                    // A record that is replaced stays in its place.
+                    if most == 1 && parts.iter().all(|&part| part != 2) {
+                        continue;
+                    }
+                    let hit = phases.iter().zip(parts).filter(|(_, part)| *part > 0);
+                    let costs = hit.map(|((moved, rounding, unit), part)| {
+                        let far = (f64::from(part) * moved + rounding) / unit;
+                        (far + (dimension as f64).sqrt()) / 2_f64.powi(30)
+                    });
+                    let cost = if is_pure {
+                        costs.sum()
+                    } else {
+                        costs.map(|cost| cost * cost).sum::<f64>().sqrt()
+                    };
+                    worst = worst.max(cost);
+                }
+                let share = worst / plan.cost;
+                assert!(share <= 1.0, "{budget:?} {adjacency:?} {most} {share}");
+                assert!(share > 0.999, "{budget:?} {adjacency:?} {most} {share}");
+            }
+        }
     }
 
     /// A phase's distance in lattice units and one unit of rounding for each coordinate, √d
@@ -446,7 +536,7 @@ mod tests {
             for (records, phase) in [(16, 1), (1 << 20, 3), (1 << 40, 1)] {
                 let distance = plan.sensitivity(records, phase) / plan.unit(records, phase);
                 let whole = distance + (dimension as f64).sqrt();
-                let paid = plan.mu * 2_f64.powi(30);
+                let paid = plan.cost * 2_f64.powi(30);
                 assert!(whole <= paid, "{dimension} {records} {whole} {paid}");
                 assert!(whole >= paid * (1.0 - 1e-9), "{dimension} {records}");
             }

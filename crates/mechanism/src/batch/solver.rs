@@ -1,6 +1,7 @@
 //! A batch solver in progress: sealed records go in, a point comes out at the end of every octave.
 
-use super::plan::{BatchError, SolverPlan, about, implicit};
+use super::plan::{BatchError, SolverPlan, about};
+use super::steps::{self, Direction};
 use super::walk::Walk;
 use crate::boundary::{Pending, Raw, Transcript};
 use crate::durable::{DiaryError, append, decode, decode_first, encode};
@@ -8,10 +9,9 @@ use crate::lattice::Contribution;
 use crate::losses::{Loss, Record};
 use crate::mechanism::{Generators, Machine, Terms};
 use crate::persons::Admission;
-use crate::perturb::ImplicitDescent;
 use crate::private::Private;
+use crate::sums::Draws;
 use hushstream_account::Guarantee;
-use hushstream_noise::Source;
 use hushstream_sets::ConvexSet;
 use std::sync::Arc;
 
@@ -22,10 +22,8 @@ pub type Solver = Private<Descent>;
 #[derive(Clone)]
 pub struct SolverTask {
     plan: SolverPlan,
-    loss: Arc<dyn Loss>,
     set: Arc<dyn ConvexSet>,
-    /// Of losses with corners.
-    implicit: Option<ImplicitDescent>,
+    direction: Direction,
 }
 
 impl SolverTask {
@@ -38,16 +36,17 @@ impl SolverTask {
         loss: Arc<dyn Loss>,
         set: Arc<dyn ConvexSet>,
     ) -> Result<Self, BatchError> {
-        let implicit = implicit(loss.as_ref(), &set)?;
-        let errors = implicit.as_ref().map(ImplicitDescent::step_error);
-        if plan.about != about(loss.as_ref(), set.as_ref()) || plan.implicit != errors {
+        let solver = steps::Solver::of(loss.as_ref(), &set)?;
+        let is_other = plan.about != about(loss.as_ref(), set.as_ref())
+            || plan.dimension as usize != set.dimension();
+        if is_other || plan.solver != solver {
             return Err(BatchError::Mismatch);
         }
+        let direction = solver.steps().direction(loss, &set)?;
         Ok(Self {
             plan,
-            loss,
             set,
-            implicit,
+            direction,
         })
     }
 }
@@ -55,7 +54,7 @@ impl SolverTask {
 /// The mechanism of a [`Solver`].
 pub struct Descent {
     task: SolverTask,
-    source: Source,
+    draws: Draws,
     walk: Walk,
     /// The next item: a gradient, or null.
     gradient: Option<Vec<f64>>,
@@ -89,7 +88,7 @@ impl Machine for Descent {
     fn begin(task: SolverTask, generators: Generators<'_>) -> Result<Self, BatchError> {
         Ok(Self {
             walk: Walk::begin(task.set.as_ref())?,
-            source: generators.source(0),
+            draws: Draws::new(task.plan.noise(), task.plan.dimension, generators.source(0))?,
             admission: Admission::new(task.plan.participation),
             task,
             gradient: None,
@@ -130,7 +129,7 @@ impl Machine for Descent {
         let (plan, set) = (&self.task.plan, self.task.set.as_ref());
         let complete = self
             .walk
-            .step(gradient.as_deref(), plan, set, &self.source)?;
+            .step(gradient.as_deref(), plan, set, &mut self.draws)?;
         Ok(complete.then(|| self.walk.current.clone()))
     }
 
@@ -203,13 +202,8 @@ impl Solver {
         let descent = &mut self.mechanism;
         let is_admitted = descent.admission.admit(person, item);
         let (task, walk) = (&descent.task, &descent.walk);
-        let gradient = match (&task.implicit, walk.next_step(&task.plan)) {
-            (Some(implicit), Some(size)) => {
-                let gradient = implicit.gradient(size, &walk.at, &record.open());
-                gradient.map_or(Contribution::Null, Contribution::Dense)
-            }
-            _ => task.loss.gradient(record.open(), &walk.at),
-        };
+        let size = walk.next_step(&task.plan);
+        let gradient = (task.direction)(size, &walk.at, record.open());
         descent.gradient = descent.sound(gradient).filter(|_| is_admitted);
         self.end_record()
     }

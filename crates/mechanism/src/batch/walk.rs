@@ -6,7 +6,7 @@
 //! of one record changes nothing.
 
 use super::plan::{BatchError, SolverPlan};
-use hushstream_noise::{RoundedGaussian, Source};
+use crate::sums::Draws;
 use hushstream_sets::ConvexSet;
 use serde::{Deserialize, Serialize};
 
@@ -68,7 +68,7 @@ impl Walk {
         gradient: Option<&[f64]>,
         plan: &SolverPlan,
         set: &dyn ConvexSet,
-        source: &Source,
+        draws: &mut Draws,
     ) -> Result<bool, BatchError> {
         let (size, place) = self.epoch();
         self.records += 1;
@@ -78,7 +78,7 @@ impl Walk {
             self.descend(gradient, plan.offset, step, set)?;
             self.in_phase += 1;
             if self.in_phase == size >> self.phase {
-                self.finish_phase(size, plan, set, source)?;
+                self.finish_phase(size, plan, set, draws)?;
             }
         }
         if last {
@@ -120,15 +120,14 @@ impl Walk {
         size: u64,
         plan: &SolverPlan,
         set: &dyn ConvexSet,
-        source: &Source,
+        draws: &mut Draws,
     ) -> Result<(), BatchError> {
         const MOST: f64 = (1_u64 << 60) as f64;
         let unit = plan.unit(size, self.phase);
-        let mut noise = vec![0; self.start.len()];
         // One address per phase: epochs are numbered by the logarithm of their size.
         let node = u64::from(size.ilog2()) << 8 | u64::from(self.phase);
-        RoundedGaussian::STANDARD.fill(source, node, 0, &mut noise);
         let average = self.average();
+        let noise = draws.node(node);
         for ((start, moved), noise) in self.start.iter_mut().zip(average).zip(noise) {
             let lattice = (moved / unit).round().clamp(-MOST, MOST) as i64;
             *start += unit * (lattice + noise) as f64;
@@ -144,12 +143,14 @@ impl Walk {
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::{SolverRequest, implicit};
+    use super::super::plan::SolverRequest;
+    use super::super::steps::Solver;
     use super::*;
     use crate::lattice::Contribution;
     use crate::losses::{Bounds, Features, LinearModel, Link, Loss, Record};
+    use crate::sums::Noise;
     use hushstream_account::{Adjacency, Budget, Charge};
-    use hushstream_noise::{Instance, Key};
+    use hushstream_noise::{Instance, Key, L2Laplace, RoundedGaussian, Source};
     use hushstream_sets::{Ball, BoxSet};
     use std::sync::Arc;
 
@@ -161,6 +162,10 @@ mod tests {
         )
     }
 
+    fn draws() -> Draws {
+        Draws::new(Noise::Gaussian, 2, source()).unwrap()
+    }
+
     /// Slopes of at most ½, which targets far from the score attain.
     fn model() -> LinearModel {
         let bounds = Bounds::new(1.0, (-1.0, 1.0), 1.0).unwrap();
@@ -168,13 +173,17 @@ mod tests {
     }
 
     fn plan(loss: &LinearModel, set: &Ball, epsilon: f64) -> SolverPlan {
+        within(loss, set, Budget::approx(epsilon, 1e-6).unwrap())
+    }
+
+    fn within(loss: &LinearModel, set: &Ball, budget: Budget) -> SolverPlan {
         let set: Arc<dyn ConvexSet> = Arc::new(set.clone());
         SolverRequest {
             loss,
             set: &set,
             adjacency: Adjacency::ReplaceOne,
             participation: crate::Participation::OncePerRecord,
-            budget: Budget::approx(epsilon, 1e-6).unwrap(),
+            budget,
         }
         .plan()
         .unwrap()
@@ -221,7 +230,7 @@ mod tests {
             walk.records = 15; // the epoch of 16
             for record in stream {
                 let slope = gradient(&loss, record, &walk.at);
-                walk.step(Some(&slope), &plan, &set, &source()).unwrap();
+                walk.step(Some(&slope), &plan, &set, &mut draws()).unwrap();
             }
             walk.average()
         };
@@ -255,27 +264,46 @@ mod tests {
     fn the_noise_of_every_phase_has_the_scale_that_is_charged() {
         let (loss, set) = (model(), Ball::new(2, 1.0).unwrap());
         // So much budget that no noise reaches the border, where projection would hide it.
-        let plan = plan(&loss, &set, 20.0);
-        let Charge::Gaussian(mu) = plan.charge().unwrap().charge else {
+        let gaussian = plan(&loss, &set, 20.0);
+        let Charge::Gaussian(mu) = gaussian.charge().unwrap().charge else {
             panic!("Gaussian noise has a Gaussian price");
         };
+        let pure = within(&loss, &set, Budget::pure(60.0).unwrap());
+        let Charge::Pure(epsilon) = pure.charge().unwrap().charge else {
+            panic!("pure noise has a pure price");
+        };
+        assert!(epsilon.get() <= 60.0);
+        // Mean square lengths of noises of scale 1: d, and d(d + 1).
+        phases_have_scale(&gaussian, &set, mu.get(), 2.0);
+        phases_have_scale(&pure, &set, epsilon.get(), 6.0);
+    }
+
+    fn phases_have_scale(plan: &SolverPlan, set: &Ball, cost: f64, square: f64) {
+        let mut draws = Draws::new(plan.noise(), 2, source()).unwrap();
         for size in [16_u64, 64, 256] {
-            let mut walk = Walk::begin(&set).unwrap();
+            let mut walk = Walk::begin(set).unwrap();
             walk.records = size - 1;
             for phase in 1..=size.ilog2() {
                 let start = walk.start.clone();
                 for _ in 0..size >> phase {
-                    walk.step(None, &plan, &set, &source()).unwrap();
+                    walk.step(None, plan, set, &mut draws).unwrap();
                 }
                 let node = u64::from(size.ilog2()) << 8 | u64::from(phase);
                 let mut noise = [0; 2];
-                RoundedGaussian::STANDARD.fill(&source(), node, 0, &mut noise);
+                match plan.noise() {
+                    Noise::Gaussian => {
+                        RoundedGaussian::STANDARD.fill(&source(), node, 0, &mut noise);
+                    }
+                    _ => L2Laplace::new(2, 1 << 30)
+                        .unwrap()
+                        .fill(&source(), node, 0, &mut noise),
+                }
                 // (D/L)·min(1/√n, μ/√d)/4ⁱ, and two gradients of length L = ½ that point apart.
-                let rate = (1.0 / (size as f64).sqrt()).min(mu.get() / 2_f64.sqrt());
+                let rate = (1.0 / (size as f64).sqrt()).min(cost / square.sqrt());
                 let moves = 2.0 * 0.5 * (2.0 / 0.5 * rate / 4_f64.powi(phase as i32));
                 for ((at, start), noise) in walk.start.iter().zip(&start).zip(noise) {
                     let deviation = (at - start) / noise as f64 * 2_f64.powi(30);
-                    let ratio = deviation * mu.get() / moves;
+                    let ratio = deviation * cost / moves;
                     assert!((1.0..1.0 + 1e-6).contains(&ratio), "{size} {phase} {ratio}");
                 }
             }
@@ -295,7 +323,7 @@ mod tests {
             let start = walk.start.clone();
             let steps = size >> phase;
             for _ in 0..steps {
-                walk.step(Some(&slope), &plan, &set, &source()).unwrap();
+                walk.step(Some(&slope), &plan, &set, &mut draws()).unwrap();
             }
             let mut noise = [0; 2];
             let node = u64::from(size.ilog2()) << 8 | u64::from(phase);
@@ -319,7 +347,7 @@ mod tests {
         let mut moved = false;
         for record in records(3, 127) {
             let slope = gradient(&loss, &record, &walk.at);
-            walk.step(Some(&slope), &plan, &set, &source()).unwrap();
+            walk.step(Some(&slope), &plan, &set, &mut draws()).unwrap();
             for point in [&walk.start, &walk.at, &walk.current] {
                 assert!(set.contains(point, 1e-9), "{point:?}");
             }
@@ -395,7 +423,13 @@ mod tests {
         let loss = LinearModel::new(4, Link::Absolute, bounds).unwrap();
         let plan = plan(&loss, &ball, 1.0);
         let set: Arc<dyn ConvexSet> = Arc::new(ball.clone());
-        let steps = implicit(&loss, &set).unwrap().unwrap();
+        let loss: Arc<dyn Loss> = Arc::new(loss);
+        let solver = Solver::of(loss.as_ref(), &set).unwrap();
+        let direction = solver.steps().direction(loss.clone(), &set).unwrap();
+        let implicit = |size, at: &[f64], record| match direction(Some(size), at, record) {
+            Contribution::Dense(slope) => slope,
+            _ => panic!("a gradient is dense"),
+        };
         let (size, phase) = (16, 1);
         let limit = plan.sensitivity(size, phase);
         let ideal = 2.0 * loss.lipschitz() * plan.step_size(size, phase);
@@ -419,14 +453,14 @@ mod tests {
                 };
                 let slope = if is_implicit {
                     let step = walk.next_step(&plan).unwrap();
-                    steps.gradient(step, &walk.at, &record()).unwrap()
+                    implicit(step, &walk.at, record())
                 } else {
                     match loss.gradient(record(), &walk.at) {
                         Contribution::Dense(slope) => slope,
                         _ => panic!("a gradient is dense"),
                     }
                 };
-                walk.step(Some(&slope), &plan, set.as_ref(), &source())
+                walk.step(Some(&slope), &plan, set.as_ref(), &mut draws())
                     .unwrap();
             }
             walk.at
@@ -443,8 +477,8 @@ mod tests {
                 target,
             };
             let step = walk.next_step(&plan).unwrap();
-            let slope = steps.gradient(step, &walk.at, &record).unwrap();
-            walk.step(Some(&slope), &plan, set.as_ref(), &source())
+            let slope = implicit(step, &walk.at, record);
+            walk.step(Some(&slope), &plan, set.as_ref(), &mut draws())
                 .unwrap();
             walk.at
         };

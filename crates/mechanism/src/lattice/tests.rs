@@ -82,6 +82,7 @@ fn bounds_too_small_to_divide_by_are_refused() {
         norm: Norm::L2,
         bound: 1e-300,
         radius: 1 << 28,
+        scale: f64::INFINITY,
     };
     for zero in [0.0, -0.0] {
         assert_eq!(image(&lattice, &[zero, 0.0]), (vec![0, 0], Outcome::Null));
@@ -233,6 +234,20 @@ fn what_does_not_fit_leaves_no_trace() {
     assert!(total[0] - 7 < radius && total[0] - 7 > radius - radius / 1000);
 }
 
+/// Numbers that a vector may hold by mistake.
+const STRANGE: [f64; 10] = [
+    f64::NAN,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    5e-324,
+    -2.5e-310,
+    -0.0,
+    f64::MAX,
+    -4503599627370497.5,
+    9e15,
+    1e19,
+];
+
 proptest! {
     /// Multiples of anything, by anything, of a length that is not theirs: what is added fits by
     /// integers, the careful way adds the same, and what is null leaves no trace.
@@ -312,6 +327,36 @@ proptest! {
         let wanted = by_definition(&lattice, &values, Some(multiple));
         lattice.add_multiple(&Features::Dense(values), multiple, &mut total);
         prop_assert_eq!(total, wanted);
+    }
+
+    /// The same for rows as long as tables are wide, with a few strange numbers anywhere, and in
+    /// either norm: vectors of several lengths, and what is left over.
+    #[test]
+    fn integers_of_long_rows_are_those_of_the_definition(
+        values in proptest::collection::vec(-0.2..0.2_f64, 1..=200),
+        strange in proptest::collection::vec((0_usize..200, 0_usize..STRANGE.len()), 0..3),
+        radius in prop_oneof![1_i64..1 << 30, (1_i64 << 31)..1 << 33, 1_i64..=1 << 40],
+        length in prop_oneof![0.0..3.0_f64, Just(f64::NAN)],
+        is_sum in any::<bool>(),
+    ) {
+        let mut values = values;
+        for (place, which) in strange {
+            let count = values.len();
+            values[place % count] = STRANGE[which];
+        }
+        let (norm, dimension) = (if is_sum { Norm::L1 } else { Norm::L2 }, values.len() as u32);
+        let lattice = Lattice::new(dimension, norm, 1.0, radius).unwrap();
+        let multiple = Multiple { factor: 0.7, length };
+        let before: Vec<i64> = (0..values.len() as i64).map(|i| 1000 * i - 7).collect();
+        let mut total = before.clone();
+        let outcome = lattice.add_multiple(&Features::Dense(values.clone()), multiple, &mut total);
+        let added: Vec<i64> = total.iter().zip(&before).map(|(total, was)| total - was).collect();
+        prop_assert!(lattice.holds_sum(&added, 1));
+        prop_assert!(outcome != Outcome::Null || added.iter().all(|&value| value == 0));
+        // Lengths as they are and careful ones may differ in their last digit.
+        if norm == Norm::L2 {
+            prop_assert_eq!(added, by_definition(&lattice, &values, Some(multiple)));
+        }
     }
 
     #[test]

@@ -73,7 +73,10 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         self.refuse_moments()?;
         match loss.multiple(&record, weights, measured) {
             Some(multiple) => {
-                self.add_of(person, |sum| sum.take_multiple(&record.features, multiple))
+                let added =
+                    self.add_of(person, |sum| sum.take_multiple(&record.features, multiple));
+                self.mechanism.empty(record);
+                added
             }
             None => {
                 let gradient = Raw::seal(loss.gradient(record, weights));
@@ -113,6 +116,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
             let values = is_admitted.then_some(&mut sum.item.values[..]);
             let outcome = form.add(map, response, weights, &record, board, values);
             sum.count(if is_admitted { outcome } else { Outcome::Null });
+            sum.empty(record);
         })
     }
 
@@ -135,7 +139,9 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         }
         block.get_or_insert_with(|| Block::new(moments, batch));
         let record = record.open();
-        self.add_of(person, |sum| sum.take_moments(&record))
+        let added = self.add_of(person, |sum| sum.take_moments(&record));
+        self.mechanism.empty(record);
+        added
     }
 
     /// Adds one record to the plan's statistics.
@@ -290,6 +296,14 @@ impl<G: GuaranteeKind> Sum<G> {
             .lattice
             .add_multiple(features, multiple, &mut self.item.values);
         self.count(outcome);
+    }
+
+    /// Keeps the memory of a record that was added, and nothing that was in it.
+    fn empty(&mut self, record: Record) {
+        if let Features::Dense(mut values) = record.features {
+            values.clear();
+            self.spare = values;
+        }
     }
 
     pub(super) fn count(&mut self, outcome: Outcome) {

@@ -50,6 +50,7 @@ mod views;
 mod window;
 
 pub use cover::{Cover, Noise, Term};
+pub(crate) use cover::{Draws, NOISE_SCALE};
 pub use dense::Workload;
 pub use elsewhere::{
     Ask, Committed, Delivery, DeliveryError, Opener, PartialSum, PartialSumError, Positions,

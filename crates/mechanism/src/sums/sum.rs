@@ -97,6 +97,8 @@ pub struct Sum<G> {
     pub(super) inherited: Inherited,
     /// Memory of a discarded release, reused for the next one.
     room: Vec<f64>,
+    /// Memory of the last record, emptied.
+    pub(super) spare: Vec<f64>,
     kind: PhantomData<fn() -> G>,
 }
 
@@ -202,6 +204,7 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
             base: Vec::new(),
             inherited: Inherited::default(),
             room: Vec::new(),
+            spare: Vec::new(),
             kind: PhantomData,
         })
     }
@@ -409,6 +412,11 @@ impl<G: GuaranteeKind> PrivateSum<G> {
     pub fn draw_ahead(&mut self) {
         let (next, last) = (self.diary.items() + 1, self.diary.items_planned());
         self.mechanism.running.draw_ahead(next, last);
+    }
+
+    /// Memory of the last record, if there is any: emptied, for the next one.
+    pub fn spare(&mut self) -> Vec<f64> {
+        std::mem::take(&mut self.mechanism.spare)
     }
 
     /// Takes back a release that will not be published, and reuses its memory for the next one.

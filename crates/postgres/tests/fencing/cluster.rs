@@ -56,13 +56,23 @@ impl Cluster {
         Some(cluster)
     }
 
+    /// The folder of its socket.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The path of one of PostgreSQL's programs.
+    pub(crate) fn program(&self, name: &str) -> PathBuf {
+        self.bin.join(name)
+    }
+
     fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 
     /// A program of PostgreSQL's on the data folder, as an ordinary user.
     fn run(&self, name: &str, arguments: &[&str]) {
-        let program = self.bin.join(name);
+        let program = self.program(name);
         let mut command = if is_root() {
             let mut command = Command::new("setpriv");
             command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]);
@@ -116,9 +126,9 @@ impl Cluster {
 
     /// Asks with psql: each line a row.
     pub(crate) fn ask(&self, sql: &str) -> Vec<String> {
-        let mut psql = Command::new(self.bin.join("psql"));
+        let mut psql = Command::new(self.program("psql"));
         psql.arg("-h")
-            .arg(self.folder.path())
+            .arg(self.folder())
             .args(["-U", "postgres", "-AtX", "-c", sql]);
         let output = psql.output().unwrap();
         assert!(

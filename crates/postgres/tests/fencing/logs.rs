@@ -191,6 +191,8 @@ fn an_old_database_is_refused() {
     let told = refused(Witness::open(&one, &store, Join::Refused));
     assert!(told.contains("old copy"), "{told}");
     assert!(witness.check().is_err(), "also a node that stayed up");
+    // Nor does it forget what it has seen.
+    assert!(witness.note(DATASET).is_err());
     // The second node has seen no more than the copy has. It goes on, and the first still refuses:
     // there is a frame at that place now, and it is another.
     let other = Witness::open(&two, &store, Join::Refused).unwrap();

@@ -27,6 +27,9 @@ use target::TargetEncoder;
 /// Whole numbers from here on are not exact as floats.
 const INEXACT: f64 = (1_u64 << 53) as f64;
 
+/// Memory for so many records to come is kept.
+const SPARES: usize = 64;
+
 /// Columns that are read beside the features and the target.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Beside<'a> {
@@ -183,6 +186,70 @@ pub(crate) struct Scales {
     highs: Vec<f64>,
 }
 
+/// A row of numbers on its way to the coordinates: scaled, and shortened to the norm if it is longer.
+struct Scaled<'a> {
+    numbers: &'a [f64],
+    scales: &'a Scales,
+    norm: Option<f64>,
+    /// All coordinates: those after the numbers are blank.
+    dense: &'a mut [f64],
+}
+
+impl pulp::WithSimd for Scaled<'_> {
+    /// Whether the row was longer; nothing if a number is not finite.
+    type Output = Option<bool>;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> Option<bool> {
+        // Arguments of a function, unlike fields, are known not to overlap.
+        #[inline(always)]
+        fn work(
+            numbers: &[f64],
+            scales: &Scales,
+            norm: Option<f64>,
+            dense: &mut [f64],
+        ) -> Option<bool> {
+            let (lines, bounds) = (
+                scales.shifts.iter().zip(&scales.factors),
+                scales.lows.iter().zip(&scales.highs),
+            );
+            // Its first bit is set by a number that is not finite: whose exponent is all ones.
+            let mut strange = 0;
+            for ((slot, number), ((shift, factor), (low, high))) in
+                dense.iter_mut().zip(numbers).zip(lines.zip(bounds))
+            {
+                strange |= number.abs().to_bits().wrapping_add(1 << 52);
+                *slot = line(*number, [*shift, *factor], [*low, *high]);
+            }
+            let was_longer = shorten(norm, dense);
+            (strange >> 63 == 0).then_some(was_longer)
+        }
+
+        work(self.numbers, self.scales, self.norm, self.dense)
+    }
+}
+
+/// Coordinates that are shortened to the norm if they are longer; whether they were.
+struct Shortened<'a>(Option<f64>, &'a mut [f64]);
+
+impl pulp::WithSimd for Shortened<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> bool {
+        shorten(self.0, self.1)
+    }
+}
+
+#[inline(always)]
+fn shorten(norm: Option<f64>, dense: &mut [f64]) -> bool {
+    let factor = shrink(norm, || squared_length(dense));
+    if let Some(factor) = factor {
+        dense.iter_mut().for_each(|value| *value *= factor);
+    }
+    factor.is_some()
+}
+
 /// The columns of a table by how a row without quotes is read: numbers all together, indicators of
 /// groups, and the others by their text.
 pub(crate) struct ByKind {
@@ -294,8 +361,8 @@ impl pulp::WithSimd for Scaling<'_> {
 pub(crate) struct Builder {
     sparse: bool,
     dimension: usize,
-    /// What a coordinate is before its column is read: NaN in a coded record.
-    blank: f64,
+    /// What the coordinates of a dense record are before their columns are read: NaN in a coded one.
+    blanks: Vec<f64>,
     intercept: Option<usize>,
     /// The length to which features are scaled down, if they can be longer.
     norm: Option<f64>,
@@ -309,6 +376,8 @@ pub(crate) struct Builder {
     pub(crate) has_times: bool,
     dense: Vec<f64>,
     entries: Vec<(u32, f64)>,
+    /// Memory for the coordinates of records to come.
+    spares: Vec<Vec<f64>>,
     /// The target, if there is one.
     pub(crate) target: Option<f64>,
     /// The person, if they are told apart.
@@ -323,6 +392,8 @@ pub(crate) struct Builder {
     pub(crate) malformed: u64,
     /// Whether the last row was longer than the norm.
     was_longer: bool,
+    /// Whether the row has been shortened to the norm, if it had to be.
+    is_shortened: bool,
     /// Whether rows are only checked: numbers are then read and not kept.
     pub(crate) only_checks: bool,
     /// Whether nothing but the time is read, of a row that is malformed.
@@ -332,10 +403,16 @@ pub(crate) struct Builder {
 impl Builder {
     pub(crate) fn new(layout: &Layout, beside: Beside<'_>) -> Self {
         let missing = Missing::new(layout.missing());
+        let blank = if layout.is_coded() { f64::NAN } else { 0.0 };
+        let coordinates = if layout.is_sparse() {
+            0
+        } else {
+            layout.dimension()
+        };
         Self {
             sparse: layout.is_sparse(),
             dimension: layout.dimension(),
-            blank: if layout.is_coded() { f64::NAN } else { 0.0 },
+            blanks: vec![blank; coordinates],
             intercept: layout.intercept(),
             norm: layout.may_exceed_norm().then(|| layout.features_norm()),
             target_encoder: TargetEncoder::new(layout.target(), &missing),
@@ -345,6 +422,7 @@ impl Builder {
             has_times: beside.time.is_some(),
             dense: Vec::new(),
             entries: Vec::new(),
+            spares: Vec::new(),
             target: None,
             person: None,
             time: None,
@@ -353,6 +431,7 @@ impl Builder {
             nulls: 0,
             malformed: 0,
             was_longer: false,
+            is_shortened: false,
             only_checks: false,
             only_times: false,
         }
@@ -394,21 +473,18 @@ impl Builder {
         targets: Targets,
     ) -> Option<Result<(), Fault>> {
         let (target, numbers) = numbers.split_last()?;
-        // To the end, so that the compiler looks at several at once.
-        let is_finite = numbers.iter().fold(true, |all, n| all & n.is_finite());
-        if numbers.len() != scales.shifts.len() || !is_finite {
+        if numbers.len() != scales.shifts.len() {
             return None;
         }
-        let bounds = scales.lows.iter().zip(&scales.highs);
-        let lines = scales.shifts.iter().zip(&scales.factors).zip(bounds);
-        self.dense.clear();
-        self.dense
-            .extend(numbers.iter().zip(lines).map(|(number, scales)| {
-                let ((shift, factor), (low, high)) = scales;
-                line(*number, [*shift, *factor], [*low, *high])
-            }));
         // The intercept comes with the end of the row.
-        self.dense.resize(self.dimension, self.blank);
+        self.clear();
+        self.was_longer = pulp::Arch::new().dispatch(Scaled {
+            numbers,
+            scales,
+            norm: self.norm,
+            dense: &mut self.dense,
+        })?;
+        self.is_shortened = true;
         (self.target, self.person, self.target_was_clipped) = (None, None, false);
         let target = self.target_encoder.encode_number(*target);
         Some(self.put_target(target, targets))
@@ -420,12 +496,29 @@ impl Builder {
             self.entries.clear();
         } else if !self.only_checks || self.dense.is_empty() {
             // Of a row that is only checked nothing is kept.
-            self.dense.clear();
-            self.dense.resize(self.dimension, self.blank);
+            self.clear();
         }
         self.target = self.target_encoder.is_none().then_some(0.0);
+        self.is_shortened = false;
         (self.person, self.time) = (None, None);
         self.target_was_clipped = false;
+    }
+
+    /// Makes all coordinates blank.
+    fn clear(&mut self) {
+        if self.dense.capacity() == 0 {
+            self.dense = self.spares.pop().unwrap_or_default();
+        }
+        self.dense.clear();
+        self.dense.extend_from_slice(&self.blanks);
+    }
+
+    /// Takes memory for a record to come.
+    pub(crate) fn reuse(&mut self, mut spare: Vec<f64>) {
+        if spare.capacity() >= self.dimension && self.spares.len() < SPARES {
+            spare.clear();
+            self.spares.push(spare);
+        }
     }
 
     /// Sets a coordinate.
@@ -719,10 +812,9 @@ impl Builder {
                 .extend(self.intercept.map(|last| (last as u32, 1.0)));
             return Features::Sparse(self.entries.clone());
         }
-        let factor = shrink(self.norm, || squared_length(&self.dense));
-        self.was_longer = factor.is_some();
-        if let Some(factor) = factor {
-            self.dense.iter_mut().for_each(|v| *v *= factor);
+        if !self.is_shortened {
+            let shortened = Shortened(self.norm, &mut self.dense);
+            self.was_longer = pulp::Arch::new().dispatch(shortened);
         }
         if let Some(last) = self.intercept {
             self.dense[last] = 1.0;
@@ -741,16 +833,18 @@ impl Builder {
         } else {
             self.nulls += u64::from(self.target.is_none());
         }
-        self.was_longer = false;
         let record = match self.target {
             Some(target) => Record {
                 features: self.finish(),
                 target,
             },
-            None => Record {
-                features: Features::Dense(Vec::new()),
-                target: f64::NAN,
-            },
+            None => {
+                self.was_longer = false;
+                Record {
+                    features: Features::Dense(Vec::new()),
+                    target: f64::NAN,
+                }
+            }
         };
         Sealed {
             person: self.person,
@@ -775,6 +869,7 @@ fn line(value: f64, [shift, factor]: [f64; 2], [low, high]: [f64; 2]) -> f64 {
 }
 
 /// The factor that brings features down to their norm, if they are longer.
+#[inline(always)]
 fn shrink(norm: Option<f64>, squares: impl FnOnce() -> f64) -> Option<f64> {
     let norm = norm?;
     let squares = squares();
@@ -782,6 +877,7 @@ fn shrink(norm: Option<f64>, squares: impl FnOnce() -> f64) -> Option<f64> {
 }
 
 /// In four lanes, because one addition has to wait for the other.
+#[inline(always)]
 fn squared_length(values: &[f64]) -> f64 {
     let (chunks, rest) = values.as_chunks::<4>();
     let mut lanes = [0.0; 4];

@@ -264,10 +264,11 @@ impl BanditRecipe {
     }
 
     /// A bound on the expected regret against losses that do not depend on the plays, for a known
-    /// horizon; with restarts, against the best choice of every season.
+    /// horizon; with restarts, against the best choice of every season. None for a learner of the
+    /// caller's own, which has its own bound.
     #[must_use]
     pub fn regret_bound(&self) -> Option<f64> {
-        if self.request.participation.is_per_person() {
+        if self.request.participation.is_per_person() || self.own.is_some() {
             return None; // records beyond a limit are not learned
         }
         let items = self.request.rounds?.div_ceil(self.batch());

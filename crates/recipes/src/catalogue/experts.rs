@@ -72,14 +72,15 @@ pub(super) const LIMITED_UPDATES: Entry = Entry {
     name: "limited-updates",
     source: "AFKT22 Algorithm 2",
     errata: &["F9"],
-    guarantee: "transcript; experts pure, convex losses delta > 0",
+    guarantee: "transcript; pure or approximate",
     when: "losses are drawn from one distribution; the horizon need not be known; learn for \
         experts, two classes or a number",
     mechanism: MechanismKind::Batch,
     printed: "sum 2^i Delta_(2^i): experts O(sqrt(T log d) + log d log T/eps), convex \
         O(LD(sqrt(T) + sqrt(d) log T/eps))",
-    holds: "the printed rates with Delta_(2^(i-1)), for stochastic losses only; convex losses \
-        smooth, or of linear models",
+    holds: "the printed rates with Delta_(2^(i-1)), for stochastic losses only; experts with a gap g \
+        O(ln d/g + log d log(1/g)/eps) at any T; convex losses smooth, or of linear models, d for \
+        sqrt(d) if pure",
     hears: &[Wish::Loss, Wish::Set, Wish::Radius],
     rules: Rules::Choice(Method::LimitedUpdates, Among::Experts),
 };

@@ -3,8 +3,10 @@
 use super::{Entry, MechanismKind, RecipeName, Rules, Wish};
 use crate::error::RecipeError;
 use crate::linear::{Holds, Item, LearnsFrom, Objective, OnSums, Recipe, RegretBound};
-use hushstream_learn::{Learner, RegularisedLeader};
+use hushstream_learn::{Learner, PNorm, RegularisedLeader};
+use hushstream_mechanism::losses::LossSet;
 use hushstream_mechanism::sums::{Noise, SumKind};
+use std::sync::Arc;
 
 pub(super) const ENTRY: Entry = Entry {
     recipe: RecipeName::Ftrl,
@@ -29,22 +31,44 @@ fn is_entropic(recipe: &Recipe) -> bool {
     recipe.request.set.name() == "simplex"
 }
 
-/// D_R, and the dual norm of an item's loss: the largest coordinate on the simplex, otherwise the
-/// length.
+/// A p-norm, on an L1 ball of so many dimensions that its regret is less than that of squares, for
+/// losses in a box around 0.
+fn p_norm(recipe: &Recipe) -> Option<PNorm> {
+    let set = &recipe.request.set;
+    let Objective::Linear(loss) = &recipe.request.objective else {
+        return None;
+    };
+    let around = matches!(loss.set(), LossSet::Box(low, high) if low.total_cmp(&-high).is_eq());
+    if set.name() != "L1 ball" || !around {
+        return None;
+    }
+    let norm = PNorm::for_l1_ball(set.dimension(), set.outer_radius()).ok()?;
+    (norm.per_square_of_box() < 0.9 * set.dimension() as f64).then_some(norm)
+}
+
+/// D_R, and the dual norm of an item's loss over the root of the convexity: the largest coordinate on
+/// the simplex, otherwise the length.
 fn range_and_norm(recipe: &Recipe, length: f64) -> (f64, f64) {
     let set = &recipe.request.set;
-    match &recipe.request.objective {
-        Objective::Linear(loss) if is_entropic(recipe) => (
-            (set.dimension() as f64).ln(),
-            recipe.request.batch as f64 * loss.largest_coordinate(),
-        ),
-        _ => (set.outer_radius().powi(2) / 2.0, length),
+    let half = set.outer_radius().powi(2) / 2.0;
+    let Objective::Linear(loss) = &recipe.request.objective else {
+        return (half, length);
+    };
+    let largest = recipe.request.batch as f64 * loss.largest_coordinate();
+    if is_entropic(recipe) {
+        return ((set.dimension() as f64).ln(), largest);
+    }
+    match p_norm(recipe) {
+        Some(norm) => (half, largest * norm.per_square_of_box().sqrt()),
+        None => (half, length),
     }
 }
 
 fn learner(recipe: &Recipe) -> Result<RegularisedLeader, RecipeError> {
     let set = &recipe.request.set;
-    Ok(if is_entropic(recipe) {
+    Ok(if let Some(norm) = p_norm(recipe) {
+        RegularisedLeader::new(Arc::new(norm), recipe.learning_rate)?
+    } else if is_entropic(recipe) {
         RegularisedLeader::entropic(set.dimension(), recipe.learning_rate)?
     } else {
         RegularisedLeader::euclidean(set.clone(), recipe.learning_rate)?
@@ -54,19 +78,23 @@ fn learner(recipe: &Recipe) -> Result<RegularisedLeader, RecipeError> {
 /// D_Z = E[max⟨Z, x⟩ − min⟨Z, x⟩] over the set, at most diameter·E‖Z‖. On the simplex it is E[max −
 /// min] of N coordinates: at most 2s√(2 ln N) for normal ones, hence also for L2-Laplace, which is
 /// normal given its variance, of mean at most s²; and 2(s√(2 ln N) + b·ln N) for sums of Laplace
-/// noises of scale b with weights ±1, as ln E e^(λX) = −ln(1 − λ²b²) ≤ λ²b²/(1 − λb) for each.
+/// noises of scale b with weights ±1, as ln E e^(λX) = −ln(1 − λ²b²) ≤ λ²b²/(1 − λb) for each. On an
+/// L1 ball of radius r it is 2r·E max |Zᵢ|, the largest of 2N such numbers: r times the same at 2N.
 fn noise_range(recipe: &Recipe) -> f64 {
-    let any = recipe.request.set.diameter() * recipe.mean_noise();
-    if !is_entropic(recipe) {
-        return any;
-    }
-    let logarithm = (recipe.request.set.dimension() as f64).ln();
+    let set = &recipe.request.set;
+    let any = set.diameter() * recipe.mean_noise();
+    let (numbers, radius) = match set.name() {
+        "simplex" => (set.dimension() as f64, 1.0),
+        "L1 ball" => (2.0 * set.dimension() as f64, set.outer_radius()),
+        _ => return any,
+    };
+    let logarithm = numbers.ln();
     let normal = recipe.plan.prefix_sd_max() * (2.0 * logarithm).sqrt();
     let tail = match recipe.plan.request().noise {
         Noise::Laplace => recipe.plan.node_sigma() / std::f64::consts::SQRT_2 * logarithm,
         Noise::Gaussian | Noise::L2Laplace => 0.0,
     };
-    any.min(2.0 * (normal + tail))
+    any.min(2.0 * radius * (normal + tail))
 }
 
 impl OnSums for Ftrl {

@@ -186,6 +186,42 @@ pub(crate) fn doublings(rounds: u64, excess: impl Fn(u64) -> f64) -> f64 {
         .sum()
 }
 
+/// Losses are truncated by less than this.
+const TRUNCATED: f64 = 1.0 / (1_u64 << 24) as f64;
+
+/// Other experts, whose mean loss is at least so much above the least.
+struct Gap {
+    others: f64,
+    least: f64,
+}
+
+impl Gap {
+    /// What the expert costs a round that is drawn with this rate from n losses; anything without a
+    /// gap. h·e^(−nφ(h)) rises until n·h·min(r, h) = 1, and falls from there.
+    fn excess(&self, n: f64, rate: f64) -> f64 {
+        if self.least <= 0.0 {
+            return f64::INFINITY;
+        }
+        let top = if rate * rate * n >= 1.0 {
+            1.0 / n.sqrt()
+        } else {
+            1.0 / (n * rate)
+        };
+        let gap = top.min(1.0).max(self.least);
+        let s = rate.min(gap);
+        self.others * gap * (-n * (s * gap - s * s / 2.0)).exp() + TRUNCATED
+    }
+
+    /// How far the best of n losses in hindsight is below the best mean.
+    fn hindsight(&self, n: f64) -> f64 {
+        if self.least <= 0.0 {
+            return f64::INFINITY;
+        }
+        let far = (-n * self.least * self.least / 2.0).exp();
+        self.others * far / (std::f64::consts::E * self.least)
+    }
+}
+
 /// The net, with a radius that is doubled until the net is small enough, unless it was asked for.
 fn net(set: &dyn ConvexSet, radius: &mut f64, fixed: bool) -> Result<Vec<Vec<f64>>, RecipeError> {
     loop {
@@ -246,7 +282,7 @@ impl ExpertsRecipe {
     /// independently from one distribution, draws P(x) ∝ e^(−r·Σℓ) at every power of two have,
     /// against the best of d experts in hindsight, in expectation regret at most
     ///
-    /// 1 + Σ_j N_j·min(1, ln d/(r·n_j) + √(ln d/(2n_j))) + √(T ln d/2),
+    /// 1 + Σ_j N_j·min(1, ln d/(r·n_j) + √(ln d/(2n_j))) + √(T ln d/2) + T·2⁻²⁴,
     ///
     /// n_j = 2^(j−1) the losses before round 2^j and N_j ≤ 2^j the rounds until the next draw.
     ///
@@ -256,11 +292,36 @@ impl ExpertsRecipe {
     /// difference is sub-Gaussian of variance 1/(4n). The least average is, on average, at most the
     /// least mean. So a drawn expert is within the bracket of the best mean, in rounds of which its
     /// draw knows nothing. The best in hindsight is below the best mean by at most √(T ln d/2) a
-    /// run, by the same inequality for all T losses. ∎
+    /// run, by the same inequality for all T losses; and losses are truncated by less than 2⁻²⁴. ∎
     ///
     /// # Errors
     /// The reason, for people.
     pub fn certified(&self) -> Result<RegretBound, String> {
+        self.certified_apart(0.0)
+    }
+
+    /// The same where the mean loss of every other expert is at least `gap` above the least mean; for
+    /// `limited-updates` it stops growing with T.
+    ///
+    /// **Claim.** With a gap g > 0 the bracket for n losses may be replaced by
+    ///
+    /// (d − 1)·max_{g ≤ h ≤ 1} h·e^(−nφ(h)), φ(h) = s·h − s²/2, s = min(r, h),
+    ///
+    /// and √(T ln d/2) by (d − 1)·e^(−Tg²/2)/(e·g): in all O(ln d/g + (ln d/r)·log(ln d/(g·r))).
+    ///
+    /// *Proof.* Let S be the sum of n losses of an expert less those of the best one: independent
+    /// terms in [−1, 1] of mean h ≥ g, so E e^(−sS) ≤ e^(−n(sh − s²/2)) for every s (Hoeffding). The
+    /// expert is drawn with probability at most min(1, e^(−rS)) ≤ e^(−sS) for s ≤ r, and costs h a
+    /// round: that is h·e^(−nφ(h)) for s = min(r, h), for each of d − 1. Against the best in
+    /// hindsight T further losses cost E max(−S)⁺ over the experts, and u⁺ ≤ e^(su)/(es) at s = h;
+    /// what comes out falls with h. Truncation takes 2⁻²⁴ from a gap at most, and as much a round. ∎
+    ///
+    /// (arXiv 2605.29148 draws on random prefixes of blocks and has ln d/g + ln d/ε; drawing on whole
+    /// blocks, as AFKT22's Algorithm 2 does, needs no further mechanism.)
+    ///
+    /// # Errors
+    /// The reason, for people.
+    pub fn certified_apart(&self, gap: f64) -> Result<RegretBound, String> {
         if self.request.participation.is_per_person() {
             return Err(NOT_ALL.to_owned());
         }
@@ -282,16 +343,29 @@ impl ExpertsRecipe {
         };
         let logarithm = f64::from(self.plan.request().experts).ln();
         let rounds = self.rounds();
-        let excess = |n: u64| {
-            let n = n as f64;
-            (logarithm / (rate * n) + (logarithm / (2.0 * n)).sqrt()).min(1.0)
+        let gap = Gap {
+            others: f64::from(self.plan.request().experts) - 1.0,
+            least: gap - TRUNCATED,
         };
-        let hindsight = (rounds as f64 * logarithm / 2.0).sqrt();
+        let excess = |n: u64| {
+            let any = logarithm / (rate * n as f64) + (logarithm / (2.0 * n as f64)).sqrt();
+            any.min(gap.excess(n as f64, rate)).min(1.0)
+        };
+        let horizon = rounds as f64;
+        let hindsight = (horizon * logarithm / 2.0)
+            .sqrt()
+            .min(gap.hindsight(horizon));
         Ok(RegretBound {
-            value: 1.0 + doublings(rounds, excess) + hindsight,
+            value: 1.0 + doublings(rounds, excess) + hindsight + horizon * TRUNCATED,
             holds: Holds::ExpectedStochastic,
-            theorem: "AFKT22 Theorem 3 and Corollary 3.4 with erratum F9: sum over j of 2^j (ln \
-                      d/(r n) + sqrt(ln d/(2n))), n = 2^(j-1), r = eps/2, plus sqrt(T ln d/2)",
+            theorem: if gap.least > 0.0 {
+                "AFKT22 Algorithm 2 with a gap g: sum over j of 2^j min(ln d/(r n) + sqrt(ln \
+                 d/(2n)), d max h exp(-n(sh - s^2/2))), h >= g, s = min(r, h), n = 2^(j-1), r = \
+                 eps/2"
+            } else {
+                "AFKT22 Theorem 3 and Corollary 3.4 with erratum F9: sum over j of 2^j (ln \
+                 d/(r n) + sqrt(ln d/(2n))), n = 2^(j-1), r = eps/2, plus sqrt(T ln d/2)"
+            },
         })
     }
 
@@ -319,5 +393,63 @@ impl ExpertsRecipe {
             "{} with {advice}, {:?}",
             self.request.recipe, self.plan
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The law of the sum of n coins.
+    fn binomial(n: usize, p: f64) -> Vec<f64> {
+        let mut law = vec![1.0];
+        for _ in 0..n {
+            let mut next = vec![0.0; law.len() + 1];
+            for (k, share) in law.into_iter().enumerate() {
+                next[k] += share * (1.0 - p);
+                next[k + 1] += share * p;
+            }
+            law = next;
+        }
+        law
+    }
+
+    /// Two experts whose losses are coins: what the drawn one costs, and what hindsight gains, summed
+    /// over all outcomes, is below the bounds, and not always far below.
+    #[test]
+    fn two_coins_cost_less_than_their_gap_allows() {
+        let mut closest = 0.0_f64;
+        for (n, rate) in [
+            (1, 0.5),
+            (8, 0.1),
+            (8, 1.0),
+            (30, 0.05),
+            (30, 0.5),
+            (60, 2.0),
+        ] {
+            for (low, high) in [(0.0, 0.2), (0.45, 0.55), (0.3, 0.6), (0.1, 0.9), (0.8, 1.0)] {
+                let gap = Gap {
+                    others: 1.0,
+                    least: high - low,
+                };
+                let (mut drawn, mut gained) = (0.0, 0.0);
+                for (best, share) in binomial(n, low).into_iter().enumerate() {
+                    for (other, also) in binomial(n, high).into_iter().enumerate() {
+                        let apart = other as f64 - best as f64;
+                        drawn += share * also * (high - low) / (1.0 + (rate * apart).exp());
+                        gained += share * also * (-apart).max(0.0);
+                    }
+                }
+                let excess = gap.excess(n as f64, rate);
+                assert!(drawn <= excess, "{n} {rate} {low} {high}: {drawn} {excess}");
+                let hindsight = gap.hindsight(n as f64);
+                assert!(
+                    gained <= hindsight,
+                    "{n} {low} {high}: {gained} {hindsight}"
+                );
+                closest = closest.max(drawn / excess);
+            }
+        }
+        assert!(closest > 0.5, "{closest}");
     }
 }

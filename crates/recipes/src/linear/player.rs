@@ -90,6 +90,10 @@ impl<G: GuaranteeKind> Player for SumPlayer<G> {
         self.learner.iterate()
     }
 
+    fn spare(sum: &mut Private<Sum<G>>) -> Vec<f64> {
+        sum.spare()
+    }
+
     fn ask(
         &mut self,
         recipe: &Recipe,

@@ -92,6 +92,10 @@ impl Player for TablesPlayer {
         board.score_tables(record, &self.map, self.weights());
     }
 
+    fn spare(sum: &mut Private<Sum<Transcript>>) -> Vec<f64> {
+        sum.spare()
+    }
+
     fn ask(
         &mut self,
         recipe: &TablesRecipe,

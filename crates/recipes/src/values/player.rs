@@ -24,6 +24,8 @@ pub struct ValuesPlayer {
     coins: Source,
     direction: Vec<f64>,
     play: Vec<f64>,
+    /// The learner's point, in the set.
+    model: Vec<f64>,
 }
 
 /// The recipe in progress.
@@ -59,7 +61,7 @@ pub(super) fn around(
     let mut next = || cursor.next_word();
     let direction = recipe.geometry.direction(&mut Coins::new(&mut next));
     let play = recipe.geometry.play(learner.iterate(), &direction);
-    (direction, play)
+    (direction, recipe.back(&play))
 }
 
 impl Loss for OnePointValue<'_> {
@@ -95,6 +97,7 @@ impl ValuesPlayer {
     /// The direction and the play of the present iterate.
     fn choose(&mut self, recipe: &ValuesRecipe) {
         (self.direction, self.play) = around(recipe, self.learner.as_ref(), &self.coins);
+        self.model = recipe.back(self.learner.iterate());
     }
 }
 
@@ -147,6 +150,7 @@ impl Player for ValuesPlayer {
             instance,
             direction: Vec::new(),
             play: Vec::new(),
+            model: Vec::new(),
         };
         player.choose(recipe);
         Ok(player)
@@ -187,7 +191,7 @@ impl Player for ValuesPlayer {
 
     /// The learner's point: plays are random neighbours of it.
     fn model(&self) -> Vec<f64> {
-        self.learner.iterate().to_vec()
+        self.model.clone()
     }
 }
 

@@ -5,6 +5,11 @@
 //! Two persons meet the same u, so they are pB/β or 2pB/β apart under replace-one: the ball's
 //! 2·radius is exactly that. A null record is the zero vector, the value in the middle of the
 //! range: it is at most the radius away from any other, which is what zero-out charges.
+//!
+//! A set that is longer than wide is played in its rounder image (ST13's isotropic position): the
+//! learner and its directions are in coordinates y of a public linear map, and a play is the point of
+//! the set whose image is w + βu. What goes into the sum is a value times (p/β)u as ever, so the map
+//! moves no sensitivity.
 
 use crate::catalogue::RecipeName;
 use crate::error::RecipeError;
@@ -16,7 +21,7 @@ use hushstream_mechanism::Participation;
 use hushstream_mechanism::feedback::Range;
 use hushstream_mechanism::losses::Loss;
 use hushstream_mechanism::sums::{Geometry, Noise, SumKind, SumPlan, SumRequest};
-use hushstream_sets::ConvexSet;
+use hushstream_sets::{ConvexSet, Image};
 use std::sync::Arc;
 
 /// Parameters of a bandit recipe on convex losses.
@@ -35,7 +40,7 @@ pub struct ValuesRequest {
     /// H of strongly convex losses; the general convex learner if the loss has none and none is
     /// given.
     pub curvature: Option<f64>,
-    /// β, the radius of plays, if not the calibrated one.
+    /// β, the radius of plays, if not the calibrated one; it is the set's own, which is then not moved.
     pub radius: Option<f64>,
     /// The sum; the tree if none is named.
     pub sum: Option<SumKind>,
@@ -55,7 +60,10 @@ pub struct ValuesRecipe {
     pub(crate) request: ValuesRequest,
     pub(crate) plan: SumPlan,
     pub(crate) geometry: OnePoint,
+    /// The map to where it plays, if that is rounder than the set.
+    image: Option<Image>,
     strongly_convex: bool,
+    /// H where it plays.
     curvature: f64,
     /// The longest one-point gradient.
     longest: f64,
@@ -77,17 +85,24 @@ impl ValuesRequest {
                 "rounds: at least two, since nothing is released after the last".into(),
             ));
         }
-        let native = self.loss.strong_convexity();
+        let image = match self.radius {
+            Some(_) => None,
+            None => Image::rounder(&self.set)?,
+        };
+        let set = image.as_ref().map_or(&self.set, Image::set).clone();
+        // Lengths that are stretched on the way back make losses steeper, and at least as curved.
+        let (least, most) = image.as_ref().map_or((1.0, 1.0), Image::stretch);
+        let native = self.loss.strong_convexity() * least * least;
         let strongly_convex = self.curvature.is_some() || native > 0.0;
-        let (p, t) = (self.set.dimension() as f64, self.rounds as f64);
+        let (p, t) = (set.dimension() as f64, self.rounds as f64);
         let root = if strongly_convex && !self.adaptive {
             3.0
         } else {
             4.0
         };
-        let stated = OnePoint::stated_radius(self.set.as_ref(), self.rounds, root);
+        let stated = OnePoint::stated_radius(set.as_ref(), self.rounds, root);
         let radius = self.radius.unwrap_or(stated);
-        let geometry = OnePoint::new(&self.set, radius)?;
+        let geometry = OnePoint::new(&set, radius)?;
         let noise = self.noise.unwrap_or(if self.budget.is_pure() {
             Noise::L2Laplace
         } else {
@@ -119,18 +134,19 @@ impl ValuesRequest {
         }
         .plan()?;
         let curvature = match self.curvature {
-            Some(given) => given,
+            Some(given) => given * least * least,
             None if strongly_convex => native,
             None => {
                 let noise = plan.prefix_sd_max() * p.sqrt();
-                let slope = bound.min(self.loss.lipschitz() + bound / t.powf(0.25));
-                DualAveraging::suggested_h(self.set.diameter(), slope, noise, self.rounds)?
+                let slope = bound.min(self.loss.lipschitz() * most + bound / t.powf(0.25));
+                DualAveraging::suggested_h(set.diameter(), slope, noise, self.rounds)?
             }
         };
         let recipe = ValuesRecipe {
             request: self,
             plan,
             geometry,
+            image,
             strongly_convex,
             curvature,
             longest: bound,
@@ -153,7 +169,22 @@ impl ValuesRecipe {
         &self.request
     }
 
-    /// H, of the losses or calibrated.
+    /// The point that is played or published for a point of the learner's.
+    pub(crate) fn back(&self, point: &[f64]) -> Vec<f64> {
+        match &self.image {
+            Some(image) => image.back(point),
+            None => point.to_vec(),
+        }
+    }
+
+    /// Where the learner plays: the set, or its rounder image.
+    #[must_use]
+    pub fn played(&self) -> &Arc<dyn ConvexSet> {
+        let own = &self.request.set;
+        self.image.as_ref().map_or(own, Image::set)
+    }
+
+    /// H, of the losses or calibrated, where it plays.
     #[must_use]
     pub fn curvature(&self) -> f64 {
         self.curvature
@@ -174,7 +205,9 @@ impl ValuesRecipe {
     /// R(G, N) + L·T·β·(2 + r_out/r),
     ///
     /// R(G, N) the learner's own bound for gradients of length G = (p/β)·(half the range) and noise
-    /// of mean length N, r_out the outer and r the inner radius of the set.
+    /// of mean length N, r_out the outer and r the inner radius of the set; all of it in the rounder
+    /// image, if there is one, in which L is multiplied by the most that the map stretches lengths
+    /// on the way back, and H by the square of the least.
     ///
     /// *Proof.* Let f̂_t(w) be the mean of f_t over the ball of radius β around w; it is convex (H-
     /// strongly, if f_t is), and f_t ≤ f̂_t ≤ f_t + Lβ, by Jensen. The one-point gradient g_t has
@@ -192,13 +225,15 @@ impl ValuesRecipe {
         if self.request.participation.is_per_person() {
             return Err(NOT_ALL.to_owned());
         }
-        let (set, loss, rounds) = (&self.request.set, &self.request.loss, self.request.rounds);
-        let slope = loss.lipschitz() + loss.offset().abs() * (loss.dimension() as f64).sqrt();
+        let (set, loss, rounds) = (self.played(), &self.request.loss, self.request.rounds);
+        let (least, most) = self.image.as_ref().map_or((1.0, 1.0), Image::stretch);
+        let own = loss.lipschitz() + loss.offset().abs() * (loss.dimension() as f64).sqrt();
+        let slope = own * most;
         let noise = mean_length(&self.plan) + self.plan.truncation();
         let words = |error: hushstream_learn::LearnError| error.to_string();
         let shrunk = self.geometry.shrunk().clone();
         let learned = if self.strongly_convex {
-            let known = loss.strong_convexity();
+            let known = loss.strong_convexity() * least * least;
             if self.curvature > known * (1.0 + 1e-12) {
                 return Err(format!(
                     "the curvature, {}, is above what the losses are known to have, {known}: no \
@@ -239,8 +274,12 @@ impl ValuesRecipe {
     /// Everything that makes two runs the same, in one line.
     #[must_use]
     pub fn description(&self) -> String {
+        let moved = match self.image {
+            Some(_) => ", in its rounder image",
+            None => "",
+        };
         format!(
-            "{} of {} on {:?}, radius {:e}, curvature {:e} ({}), {:?}",
+            "{} of {} on {:?}{moved}, radius {:e}, curvature {:e} ({}), {:?}",
             RecipeName::PftalBandit,
             self.request.loss.describe(),
             self.request.set,

@@ -2,6 +2,7 @@
 //! they say what they promise.
 
 use crate::*;
+use hushstream_learn::bandits::{Exp4, OnePoint, PublicAdvice};
 use hushstream_mechanism::MemoryStorage;
 use hushstream_noise::Key;
 use hushstream_recipes::{BanditRun, ExpertsRun, LimitedUpdatesRun, ValuesRun};
@@ -164,6 +165,41 @@ fn bandits_within_their_bounds() {
     assert!(held < 0.5 * single, "{held} {single}");
 }
 
+/// With the public advice of experts (EXP4): the best arm changes in every round, one of fifty experts
+/// knows it, and the regret against that expert is below the learner's own bound.
+#[test]
+fn advice_is_followed() {
+    let (rounds, shape) = (20_000, (50, 2));
+    let mut request = bandit(RecipeName::Exp2, Actions::Arms(2), Some(rounds));
+    request.budget = Budget::pure(4.0).unwrap();
+    let plain = request.plan().unwrap();
+    let noise = plain.noise_size();
+    let rates = Exp4::rates(shape, rounds, noise);
+    let bound = Exp4::regret_bound(&rates, shape, rounds, noise);
+    let advice: PublicAdvice = Arc::new(|t, j| match j {
+        0 => (t % 2) as usize,
+        j => ((t / 2 + t * j as u64) / 3 % 2) as usize,
+    });
+    let recipe =
+        plain.with_learner(move || Box::new(Exp4::new(shape, advice.clone(), rates).unwrap()));
+    // The bound of EXP2 is for EXP2.
+    assert_eq!(recipe.regret_bound(), None);
+    let (mut ledger, grant) = pay_bandit(&recipe);
+    let (key, storage) = (Key::insecure_from_seed(1), MemoryStorage::default());
+    let mut run = BanditRun::open(recipe, grant, &key, &mut ledger, storage).unwrap();
+    let mut regret = 0.0;
+    for t in 0..rounds {
+        let mut losses = vec![1.0; 2];
+        losses[(t % 2) as usize] = -1.0;
+        regret += losses[run.play().for_the_operator().action.unwrap()] + 1.0;
+        run.learn_losses(None, Raw::seal(losses)).unwrap();
+    }
+    assert!(
+        regret < bound && regret < 0.6 * rounds as f64,
+        "{regret} {bound}"
+    );
+}
+
 #[test]
 fn values_find_a_minimum() {
     let rounds = 60_000;
@@ -195,6 +231,56 @@ fn values_find_a_minimum() {
     let error = ((mean[0] - 0.5).powi(2) + (mean[1] + 0.2).powi(2)).sqrt();
     assert!(error < 0.15, "{mean:?}");
     assert!(run.guarantee().unwrap().to_string().contains("S8"));
+}
+
+/// A triangle that is a hundred times as long as wide is played in its rounder image: the price and
+/// the range of what is summed are those of a round one, the certified regret is that of the triangle
+/// that it becomes, and the learner finds the corner that it could not tell from the others.
+#[test]
+fn thin_sets_are_played_in_a_rounder_image() {
+    let rounds = 20_000;
+    let corners = |thin: f64| vec![vec![0.0, 0.0], vec![2.0, 0.0], vec![1.0, thin]];
+    let request = |thin: f64, radius: Option<f64>| ValuesRequest {
+        loss: Arc::new(LinearLoss::within(2, LossSet::Box(-1.0, 1.0)).unwrap()),
+        set: Arc::new(VertexPolytope::new(&corners(thin)).unwrap()),
+        range: Range::Symmetric(2.1),
+        budget: budget(50.0),
+        radius,
+        ..values(rounds).request().clone()
+    };
+    let (round, thin) = (request(2.0, None), request(0.02, None));
+    let own = OnePoint::stated_radius(thin.set.as_ref(), rounds, 4.0);
+    let still = request(0.02, Some(own)).plan().unwrap();
+    let (round, thin) = (round.plan().unwrap(), thin.plan().unwrap());
+    assert!(thin.played().inner_radius() > 50.0 * still.played().inner_radius());
+    assert_eq!(
+        thin.plan().charge().unwrap(),
+        round.plan().charge().unwrap()
+    );
+    let bounds = [&round, &thin, &still].map(|recipe| recipe.regret_bound().unwrap().value);
+    assert!(
+        bounds[1] < 1.5 * bounds[0] && bounds[2] > 10.0 * bounds[1],
+        "{bounds:?}"
+    );
+    assert!(thin.description().contains("rounder") && !still.description().contains("rounder"));
+    // The loss falls to the right: (2, 0) is best, at −1.8, the middle has −0.9.
+    let last = |recipe: ValuesRecipe| {
+        let (charge, scope) = (recipe.plan().charge().unwrap(), recipe.plan().scope());
+        let set = recipe.request().set.clone();
+        let (mut ledger, grant) = paid(budget(50.0), FilterKind::Gaussian, scope, charge);
+        let (key, storage) = (Key::insecure_from_seed(1), MemoryStorage::default());
+        let mut run = ValuesRun::open(recipe, grant, &key, &mut ledger, storage).unwrap();
+        let mut sum = 0.0;
+        for _ in 0..rounds {
+            let play = run.question().for_the_operator().to_vec();
+            assert!(set.contains(&play, 1e-6), "{play:?}");
+            sum += -0.9 * play[0] / rounds as f64;
+            run.learn(None, point(&[-0.9, 0.1])).unwrap();
+        }
+        sum
+    };
+    let (moved, fixed) = (last(thin), last(still));
+    assert!(moved < -1.4 && fixed > -1.3, "{moved} {fixed}");
 }
 
 /// What is chosen automatically is never worse than what could have been named, and a small budget

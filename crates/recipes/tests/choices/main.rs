@@ -15,7 +15,7 @@ use hushstream_recipes::{
     Actions, Advice, BanditRecipe, BanditRequest, ExpertsRecipe, ExpertsRequest, LimitedUpdates,
     LimitedUpdatesRequest, RecipeName, ValuesRecipe, ValuesRequest,
 };
-use hushstream_sets::{Ball, BoxSet, ConvexSet};
+use hushstream_sets::{Ball, BoxSet, ConvexSet, VertexPolytope};
 use std::sync::Arc;
 
 fn budget(epsilon: f64) -> Budget {

@@ -49,14 +49,6 @@ fn of_losses_without_curvature_bounds_and_of_sums() {
         participation: Participation::OncePerRecord,
     };
     assert!(refusal(hinge.plan()).contains("not smooth"));
-    let pure = LimitedUpdatesRequest {
-        loss: distance(2),
-        set: ball(),
-        budget: Budget::pure(1.0).unwrap(),
-        adjacency: Adjacency::ReplaceOne,
-        participation: Participation::OncePerRecord,
-    };
-    assert!(refusal(pure.plan()).contains("delta"));
     for recipe in [
         RecipeName::Dartboard,
         RecipeName::PftalBandit,

@@ -4,10 +4,9 @@ use super::{Call, LINES, Route};
 use crate::auth::hex;
 use crate::clock::rfc3339;
 use crate::problem::Problem;
-use crate::store::{AUDIT, AuditRow, Role, decode, store_error};
+use crate::store::Role;
 use crate::told::{Managers, Public};
 use axum::http::Method;
-use redb::ReadableDatabase;
 use serde_json::json;
 
 /// Lines of one answer.
@@ -31,18 +30,14 @@ pub(super) fn routes() -> Vec<Route> {
 async fn get(call: Call) -> Result<Public, Problem> {
     let caller = call.caller()?;
     let first = call.number("after")?.unwrap_or(0).saturating_add(1);
-    let txn = call.app.db.begin_read().map_err(store_error)?;
-    let table = txn.open_table(AUDIT).map_err(store_error)?;
+    let tenant = match caller.role {
+        Role::Admin => None,
+        _ => Some(caller.tenant()?),
+    };
     let mut text = String::new();
-    let mut count = 0;
-    for entry in table.range(first..).map_err(store_error)? {
-        let (seq, row) = entry.map_err(store_error)?;
-        let row: AuditRow = decode(row.value())?;
-        if caller.role != Role::Admin && row.tenant != caller.tenant {
-            continue;
-        }
+    for (seq, row) in call.app.db.audit(first, tenant, MOST)? {
         let line = json!({
-            "seq": seq.value(),
+            "seq": seq,
             "at": rfc3339(row.at),
             "tenant": row.tenant,
             "who": row.who,
@@ -53,10 +48,6 @@ async fn get(call: Call) -> Result<Public, Problem> {
         });
         text.push_str(&line.to_string());
         text.push('\n');
-        count += 1;
-        if count == MOST {
-            break;
-        }
     }
     Ok(Public::lines(text))
 }

@@ -5,7 +5,7 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
 use crate::store::ModelRow;
-use axum::body::to_bytes;
+use axum::body::{Bytes, to_bytes};
 use axum::extract::Request;
 use axum::http::{HeaderMap, header};
 use serde::de::DeserializeOwned;
@@ -20,7 +20,7 @@ pub struct Call {
     params: Vec<(String, String)>,
     query: String,
     /// The body.
-    pub body: Vec<u8>,
+    pub body: Bytes,
     headers: HeaderMap,
 }
 
@@ -42,9 +42,10 @@ impl Call {
                 return Err(Problem::forbidden());
             }
         }
-        let query = request.uri().query().unwrap_or_default().to_owned();
-        let headers = request.headers().clone();
-        let body = to_bytes(request.into_body(), route.limit).await;
+        let (parts, body) = request.into_parts();
+        let query = parts.uri.query().unwrap_or_default().to_owned();
+        let headers = parts.headers;
+        let body = to_bytes(body, route.limit).await;
         let too_large = |_| Problem::too_large(format!("at most {} bytes", route.limit));
         let body = body.map_err(too_large)?;
         if let (Some((_, kind)), false) = (route.body, body.is_empty())
@@ -67,7 +68,7 @@ impl Call {
             caller,
             params,
             query,
-            body: body.to_vec(),
+            body,
             headers,
         })
     }

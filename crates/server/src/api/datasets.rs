@@ -3,12 +3,11 @@
 use super::{Call, JSON, Route};
 use crate::problem::Problem;
 use crate::rounds::Filled;
-use crate::store::{DatasetRow, Lane, Reached, encode, store_error};
+use crate::store::{DatasetRow, Lane, Reached, Touches};
 use crate::told::{ForOperator, Operators, Overseers, Public};
 use axum::http::Method;
-use hushstream::OperatorOnly;
 use hushstream::ledgers::Statement;
-use redb::ReadableTable;
+use hushstream::{Adjacency, Budget, OperatorOnly, SharedLedger};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -95,6 +94,18 @@ async fn put(call: Call) -> Result<Public, Problem> {
         let told = "allowed: epsilon above 0 and at most 10⁶, delta between 0 and 1";
         return Err(Problem::unprocessable(told).at("epsilon"));
     }
+    // A budget that no ledger can keep is refused before anything is stored.
+    let adjacency = if zero_out {
+        Adjacency::ZeroOut
+    } else {
+        Adjacency::ReplaceOne
+    };
+    let budget = Budget::approx(wanted.epsilon, wanted.delta);
+    let checked = budget.map_err(|error| Problem::unprocessable(error.to_string()));
+    let checked = checked.and_then(|budget| {
+        SharedLedger::check(budget, adjacency, wanted.persons).map_err(Problem::from)
+    });
+    checked.map_err(|problem| problem.at("epsilon"))?;
     let tenant = call.tenant()?.to_owned();
     let (name, who) = (
         call.param("dataset").to_owned(),
@@ -102,10 +113,9 @@ async fn put(call: Call) -> Result<Public, Problem> {
     );
     let key = format!("{tenant}/{name}");
     let (subject, owner) = (name.clone(), tenant.clone());
-    let stored = call.app.committer.write(Lane::Others, move |tx| {
-        let there = tx.datasets.get(key.as_str()).map_err(store_error)?;
-        let there = there.map(|row| crate::store::decode::<DatasetRow>(row.value()));
-        if let Some(row) = there.transpose()? {
+    let touches = Touches::settings();
+    let stored = call.app.committer.write(Lane::Others, touches, move |tx| {
+        if let Some(row) = tx.dataset(&key)? {
             let is_same = row.epsilon.to_bits() == wanted.epsilon.to_bits()
                 && row.delta.to_bits() == wanted.delta.to_bits()
                 && row.zero_out == zero_out
@@ -126,10 +136,7 @@ async fn put(call: Call) -> Result<Public, Problem> {
             created: tx.now,
             locked: false,
         };
-        let bytes = encode(&row);
-        tx.datasets
-            .insert(key.as_str(), bytes.as_slice())
-            .map_err(store_error)?;
+        tx.put_dataset(&key, &row)?;
         tx.audit(Some(&owner), &who, "data set made", &subject)?;
         Ok(Ok((row, true)))
     });
@@ -239,7 +246,8 @@ async fn raise(call: Call) -> Result<Public, Problem> {
     let (owner, subject) = (tenant.clone(), name.clone());
     let what = format!("budget raised: {}", raised.reason.trim());
     // The reason is in the log before the budget is raised.
-    let logged = call.app.committer.write(Lane::Others, move |tx| {
+    let touches = Touches::settings();
+    let logged = call.app.committer.write(Lane::Others, touches, move |tx| {
         tx.audit(Some(&owner), &who, &what, &subject)?;
         Ok(Ok(()))
     });
@@ -305,7 +313,12 @@ async fn forget(call: Call) -> Result<ForOperator, Problem> {
     }
     let person = wanted.person.as_deref();
     let person = person.map(|person| call.app.secret.person(row.number, person));
-    let done = call.app.committer.write(Lane::Others, move |tx| {
+    let mut touches = Touches::settings();
+    for names in &events {
+        touches = touches.with(names, models[0]);
+    }
+    touches.models.extend(&models);
+    let done = call.app.committer.write(Lane::Others, touches, move |tx| {
         let (mut nulled, mut beyond) = (0_u64, 0_u64);
         for names in events {
             for id in names {

@@ -7,10 +7,11 @@ use crate::clock::rfc3339;
 use crate::problem::Problem;
 use crate::rounds::{Added, Aggregation, Cell, Filled, MOST_REWARDS, Slot};
 use crate::spec::{Cells, cells};
-use crate::store::{Lane, ModelRow, Reached, Taken, Tx};
+use crate::store::{Lane, ModelRow, Reached, Taken, Touches, Tx};
 use crate::told::{Clients, ForAsker, Public};
 use axum::http::Method;
 use hushstream::{AskerOnly, Decision};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::sync::{Arc, PoisonError};
 
@@ -32,6 +33,7 @@ pub(super) fn routes() -> Vec<Route> {
         .takes("NewDecision", JSON)
         .gives(&[(200, "Decision", JSON)])
         .fails(&[404, 409, 410, 422, 429, 503])
+        .in_room()
         .of_content(),
         Route::new(
             Clients,
@@ -64,7 +66,8 @@ pub(super) fn routes() -> Vec<Route> {
         )
         .takes("NewSlot", JSON)
         .gives(&[(201, "Slot", JSON)])
-        .fails(&[404, 409, 422, 429, 503]),
+        .fails(&[404, 409, 422, 429, 503])
+        .in_room(),
         Route::new(
             Clients,
             Method::PUT,
@@ -210,30 +213,47 @@ fn asked(app: &App, object: &Value, row: &ModelRow, dataset: u64) -> Result<Aske
 }
 
 /// A decision as it is told.
+#[derive(Serialize)]
+pub(super) struct Answer {
+    pub(super) action: String,
+    closes_by: Option<String>,
+    pub(super) event_id: String,
+    learning: bool,
+    policy: u64,
+    probability: f64,
+    pub(super) ranking: Vec<Ranked>,
+}
+
+/// An action with its probability.
+#[derive(Serialize)]
+pub(super) struct Ranked {
+    pub(super) action: String,
+    pub(super) probability: f64,
+}
+
 fn told(
     decision: AskerOnly<Decision>,
-    event: &str,
+    event_id: String,
     policy: u64,
     learning: bool,
     closes_by: Option<u64>,
-) -> AskerOnly<Value> {
-    let event = event.to_owned();
+) -> AskerOnly<Answer> {
     decision.map(move |decision| {
-        let ranking: Vec<Value> = decision
-            .ranking
-            .iter()
-            .filter(|(_, probability)| *probability > 0.0)
-            .map(|(action, probability)| json!({"action": action, "probability": probability}))
-            .collect();
-        json!({
-            "event_id": event,
-            "action": decision.action,
-            "probability": decision.probability,
-            "ranking": ranking,
-            "policy": policy,
-            "learning": learning,
-            "closes_by": closes_by.map(rfc3339),
-        })
+        let ranked = |(action, probability): (String, f64)| {
+            (probability > 0.0).then_some(Ranked {
+                action,
+                probability,
+            })
+        };
+        Answer {
+            action: decision.action,
+            closes_by: closes_by.map(rfc3339),
+            event_id,
+            learning,
+            policy,
+            probability: decision.probability,
+            ranking: decision.ranking.into_iter().filter_map(ranked).collect(),
+        }
     })
 }
 
@@ -289,7 +309,7 @@ pub(super) async fn decision(
     row: Arc<ModelRow>,
     event: String,
     object: Result<Map<String, Value>, Problem>,
-) -> Result<AskerOnly<Value>, Problem> {
+) -> Result<AskerOnly<Answer>, Problem> {
     let app = &call.app;
     let id = call.event(&row, &event)?;
     let object = object.map(Value::Object);
@@ -299,20 +319,22 @@ pub(super) async fn decision(
     let body = app.secret.body(row.number, text.as_bytes());
     let dataset = app.dataset(&row.tenant, &row.dataset)?.number;
     app.policies.newest(&row)?;
+    // What the schema says about the content is known before the slot is taken, and told after.
+    let asked = object.and_then(|object| asked(app, &object, &row, dataset));
     let (own, model, name) = (Arc::clone(app), row, event);
-    let answer = app.committer.write(Lane::Decisions, move |tx| {
+    let touches = Touches::event(model.number, id);
+    let answer = app.committer.write(Lane::Decisions, touches, move |tx| {
         let (app, row) = (&own, &model);
         let serving = match app.policies.newest(row) {
             Ok(serving) => serving,
             Err(problem) => return Ok(Err(problem)),
         };
         let policy = serving.published.version;
-        let asked = object.and_then(|object| asked(app, &object, row, dataset));
         let slot = match tx.take(row.number, id)? {
             Taken::New(slot) => slot,
             Taken::Again(slot, stored) => {
                 let closes = closes_by(tx, row, slot);
-                return Ok(again(app, row, (slot, &stored), body, (&name, closes)));
+                return Ok(again(app, row, (slot, &stored), body, (name, closes)));
             }
             Taken::Learned => return Ok(Err(learned_from())),
             // An answer, and nothing is learned.
@@ -325,7 +347,7 @@ pub(super) async fn decision(
                     let given = (asked.context.as_slice(), asked.among.as_deref());
                     draw(app, row, &serving, given, (&boot, 0))
                 });
-                return Ok(drawn.map(|drawn| told(drawn, &name, policy, false, None)));
+                return Ok(drawn.map(|drawn| told(drawn, name, policy, false, None)));
             }
         };
         app.metrics.public.slots.inc();
@@ -357,16 +379,9 @@ pub(super) async fn decision(
         };
         tx.put_slot(row.number, slot, &stored)?;
         let closes = closes_by(tx, row, slot);
-        Ok(Ok(told(drawn, &name, policy, true, closes)))
+        Ok(Ok(told(drawn, name, policy, true, closes)))
     });
-    let answer = answer.await;
-    if answer
-        .as_ref()
-        .is_err_and(|problem| problem.status() == 503)
-    {
-        app.metrics.public.shed.inc();
-    }
-    answer
+    answer.await
 }
 
 pub(super) fn closes_by(tx: &Tx<'_>, row: &ModelRow, slot: u64) -> Option<u64> {
@@ -380,8 +395,8 @@ fn again(
     row: &ModelRow,
     (slot, stored): (u64, &Slot),
     body: [u8; 16],
-    (event, closes): (&str, Option<u64>),
-) -> Result<AskerOnly<Value>, Problem> {
+    (event, closes): (String, Option<u64>),
+) -> Result<AskerOnly<Answer>, Problem> {
     if stored.body != body {
         let told = "this event_id was used with another body: ids are random and used once";
         return Err(Problem::conflict(told).at("event_id"));
@@ -420,7 +435,8 @@ pub(super) async fn told_about(
         return Err(Problem::not_found("event"));
     }
     let id = call.event(&row, event)?;
-    let done = call.app.committer.write(Lane::Others, move |tx| {
+    let touches = Touches::event(row.number, id);
+    let done = call.app.committer.write(Lane::Others, touches, move |tx| {
         let (slot, mut stored) = match tx.reach(row.number, id)? {
             Reached::Open(slot, stored) => (slot, stored),
             Reached::Unknown => return Ok(Err(Problem::not_found("event"))),
@@ -535,7 +551,8 @@ async fn take(call: Call) -> Result<Public, Problem> {
     let body = app.secret.body(row.number, b"slot");
     let policy = app.policies.newest(&row)?.published.version;
     let own = Arc::clone(&app);
-    let taken = app.committer.write(Lane::Decisions, move |tx| {
+    let touches = Touches::event(row.number, id);
+    let taken = app.committer.write(Lane::Decisions, touches, move |tx| {
         let slot = match tx.take(row.number, id)? {
             Taken::New(slot) => slot,
             Taken::Over => return Ok(Ok((false, None))),

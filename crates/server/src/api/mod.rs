@@ -22,6 +22,7 @@ use crate::app::App;
 use crate::problem::Problem;
 use crate::store::Role;
 use crate::told::{ToldTo, Who};
+use crate::watch::RouteStatus;
 use axum::Router;
 use axum::extract::{RawPathParams, Request, State};
 use axum::http::Method;
@@ -55,6 +56,8 @@ pub struct Route {
     pub(crate) limit: usize,
     /// What the log tells at info.
     pub(crate) logged: Logged,
+    /// Whether its requests take room, and are turned away where there is none.
+    takes_room: bool,
     handler: Arc<dyn Fn(Call) -> Answering + Send + Sync>,
 }
 
@@ -111,6 +114,7 @@ impl Route {
             problems: &[],
             limit: LIMIT,
             logged: Logged::Whole,
+            takes_room: false,
             handler: Arc::new(answer),
         }
     }
@@ -136,6 +140,12 @@ impl Route {
     /// Problems that it has besides those of every route.
     pub(crate) fn fails(mut self, problems: &'static [u16]) -> Self {
         self.problems = problems;
+        self
+    }
+
+    /// Its requests take slots: under load they are turned away before anything of them is read.
+    pub(crate) fn in_room(mut self) -> Self {
+        self.takes_room = true;
         self
     }
 
@@ -253,19 +263,11 @@ async fn dispatch(
         return response;
     };
     let start = std::time::Instant::now();
-    let (response, tenant) = match Call::read(&app, route, params, request).await {
-        Ok(call) => {
-            let tenant = call.tenant_name();
-            ((route.handler)(call).await, tenant)
-        }
-        Err(problem) => (problem.into_response(), None),
-    };
+    let answered = answer(&app, route, params, request).await;
+    let (response, tenant) = answered.unwrap_or_else(|problem| (problem.into_response(), None));
     let status = response.status().as_u16();
     let seconds = start.elapsed().as_secs_f64();
-    let labels = vec![
-        ("route".to_owned(), route.id.to_owned()),
-        ("status".to_owned(), status.to_string()),
-    ];
+    let labels = RouteStatus(route.id, status);
     app.metrics.operator.requests.get_or_create(&labels).inc();
     app.metrics.operator.seconds.observe(seconds);
     let micros = (seconds * 1e6) as u64;
@@ -279,4 +281,33 @@ async fn dispatch(
         Logged::Nothing => tracing::debug!(route = route.id, status, micros, tenant),
     }
     response
+}
+
+/// Answers a request; with whose it is.
+async fn answer(
+    app: &Arc<App>,
+    route: &Route,
+    params: Vec<(String, String)>,
+    request: Request,
+) -> Result<(Response, Option<String>), Problem> {
+    // Cheap: neither the token nor the body is looked at.
+    if route.takes_room && app.room.is_full() {
+        return Err(turned_away(app));
+    }
+    let call = Call::read(app, route, params, request).await?;
+    // Only now: a body that comes slowly holds no place.
+    let place = if route.takes_room {
+        Some(app.room.enter().ok_or_else(|| turned_away(app))?)
+    } else {
+        None
+    };
+    let tenant = call.tenant_name();
+    let response = (route.handler)(call).await;
+    drop(place);
+    Ok((response, tenant))
+}
+
+fn turned_away(app: &App) -> Problem {
+    app.metrics.public.shed.inc();
+    Problem::unavailable("too many decisions at once: ask again")
 }

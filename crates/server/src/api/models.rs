@@ -4,11 +4,10 @@ use super::{Call, JSON, Route};
 use crate::clock::rfc3339;
 use crate::problem::Problem;
 use crate::spec::ModelSpec;
-use crate::store::{Lane, ModelRow, ModelStatus, State, counts_of};
+use crate::store::{Lane, ModelRow, ModelStatus, State, Touches};
 use crate::told::{ForOperator, Operators, Public, Readers};
 use axum::http::Method;
 use hushstream::{OperatorOnly, Plan};
-use redb::ReadableTable;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -182,7 +181,8 @@ async fn put(call: Call) -> Result<Public, Problem> {
     if let Some(refusal) = planned.refusal {
         let who = call.caller()?.token.clone();
         let (owner, subject) = (tenant.clone(), name.clone());
-        let logged = call.app.committer.write(Lane::Others, move |tx| {
+        let touches = Touches::settings();
+        let logged = call.app.committer.write(Lane::Others, touches, move |tx| {
             tx.audit(Some(&owner), &who, "model refused: over budget", &subject)?;
             Ok(Ok(()))
         });
@@ -212,13 +212,9 @@ async fn put(call: Call) -> Result<Public, Problem> {
     };
     let who = call.caller()?.token.clone();
     let key = format!("{tenant}/{name}");
-    let row = call.app.committer.write(Lane::Others, move |tx| {
-        if tx
-            .names
-            .get(key.as_str())
-            .map_err(crate::store::store_error)?
-            .is_some()
-        {
+    let touches = Touches::settings();
+    let row = call.app.committer.write(Lane::Others, touches, move |tx| {
+        if tx.has_model(&key)? {
             return Ok(Err(Problem::conflict("a model of this name is being made")));
         }
         let number = tx.next_number()?;
@@ -338,7 +334,8 @@ async fn changed(
 ) -> Result<Public, Problem> {
     let row = call.model()?;
     let who = call.caller()?.token.clone();
-    let done = call.app.committer.write(Lane::Others, move |tx| {
+    let touches = Touches::settings().and(row.number);
+    let done = call.app.committer.write(Lane::Others, touches, move |tx| {
         let now = tx.now;
         let is_done = tx.change(row.number, |state, _| change(state, now, &row));
         if is_done != Some(true) {
@@ -375,7 +372,7 @@ async fn close(call: Call) -> Result<Public, Problem> {
 
 async fn operator(call: Call) -> Result<ForOperator, Problem> {
     let row = call.model()?;
-    let (state, exact) = counts_of(&call.app.db, row.number)?;
+    let (state, exact) = call.app.db.counts(row.number)?;
     let plays: serde_json::Map<String, Value> = row
         .actions
         .iter()

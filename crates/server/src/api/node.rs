@@ -53,8 +53,10 @@ async fn live(_: Call) -> Result<Public, Problem> {
 }
 
 async fn ready(call: Call) -> Result<Public, Problem> {
-    if call.app.committer.has_failed() {
-        return Err(Problem::unavailable("the store has failed"));
+    if !call.app.committer.is_ready() {
+        return Err(Problem::unavailable(
+            "the store has failed, or it does not answer",
+        ));
     }
     Ok(Public::stated(200, &json!({"status": "ok"})))
 }

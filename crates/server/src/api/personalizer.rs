@@ -28,6 +28,7 @@ pub(super) fn routes() -> Vec<Route> {
         .takes("Rank", JSON)
         .gives(&[(201, "Ranked", JSON)])
         .fails(&[404, 409, 410, 422, 429, 503])
+        .in_room()
         .of_content(),
         Route::new(
             Clients,
@@ -147,21 +148,21 @@ async fn rank(call: Call) -> Result<ForAsker, Problem> {
     call.admit(1)?;
     let answer = decision(&call, row, event, object).await?;
     let told = answer.map(|answer| {
-        let ranked = answer["ranking"].as_array().cloned().unwrap_or_default();
+        let ranked = &answer.ranking;
         let mut ranking: Vec<Value> = ranked
             .iter()
-            .map(|arm| json!({"id": arm["action"], "probability": arm["probability"]}))
+            .map(|arm| json!({"id": arm.action, "probability": arm.probability}))
             .collect();
         let rest: Vec<Value> = asked
             .iter()
-            .filter(|id| ranked.iter().all(|arm| arm["action"] != **id))
+            .filter(|id| ranked.iter().all(|arm| **id != *arm.action))
             .map(|id| json!({"id": id, "probability": 0.0}))
             .collect();
         ranking.extend(rest);
         json!({
             "ranking": ranking,
-            "eventId": answer["event_id"],
-            "rewardActionId": answer["action"],
+            "eventId": answer.event_id,
+            "rewardActionId": answer.action,
         })
     });
     Ok(ForAsker::json(201, &told))

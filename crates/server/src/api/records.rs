@@ -6,7 +6,7 @@ use super::{Call, JSON, LINES, Route};
 use crate::problem::Problem;
 use crate::rounds::{Cell, Filled, Slot};
 use crate::spec::{Cells, cell, cells};
-use crate::store::{Lane, ModelRow, Taken, Tx};
+use crate::store::{Lane, ModelRow, Taken, Touches, Tx};
 use crate::told::{Clients, ForAsker, Public, Users};
 use axum::http::Method;
 use hushstream::{AskerOnly, Prediction};
@@ -30,6 +30,7 @@ pub(super) fn routes() -> Vec<Route> {
         .takes("Records", LINES)
         .gives(&[(200, "Taken", JSON)])
         .fails(&[404, 409, 422, 429, 503])
+        .in_room()
         .up_to(BYTES)
         .of_content(),
         Route::new(
@@ -141,7 +142,9 @@ async fn take(call: Call) -> Result<ForAsker, Problem> {
         .collect();
     let app = Arc::clone(&call.app);
     let own = Arc::clone(&app);
-    let taken = app.committer.write(Lane::Decisions, move |tx| {
+    let ids: Vec<[u8; 16]> = read.iter().map(|(line, _)| line.event).collect();
+    let touches = Touches::default().with(&ids, row.number);
+    let taken = app.committer.write(Lane::Decisions, touches, move |tx| {
         let (mut taken, mut repeated, mut over) = (0_u64, 0_u64, 0_u64);
         let mut nulls = Vec::new();
         for (line, read) in read {

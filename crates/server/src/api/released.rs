@@ -3,10 +3,8 @@
 use super::{Call, JSON, LINES, Route};
 use crate::clock::rfc3339;
 use crate::problem::Problem;
-use crate::store::{RELEASES, ReleaseRow, decode, store_error};
 use crate::told::{Public, Readers};
 use axum::http::{Method, header};
-use redb::ReadableDatabase;
 use serde_json::{Value, json};
 
 /// Lines of one answer.
@@ -53,7 +51,11 @@ async fn policy(call: Call) -> Result<Public, Problem> {
     let row = call.model()?;
     let version = call.number("version")?;
     let published = match version {
-        Some(version) => call.app.policies.version(row.number, Some(version))?,
+        Some(version) => {
+            let published = call.app.policies.version(row.number, Some(version))?;
+            call.app.db.attest(&row)?;
+            published
+        }
         None => Some(call.app.policies.newest(&row)?.published.clone()),
     };
     let published = published.ok_or_else(|| Problem::not_found("version of the policy"))?;
@@ -69,16 +71,13 @@ async fn releases(call: Call) -> Result<Public, Problem> {
     let first = call
         .number("after")?
         .map_or(0, |after| after.saturating_add(1));
-    let txn = call.app.db.begin_read().map_err(store_error)?;
-    let table = txn.open_table(RELEASES).map_err(store_error)?;
     let mut text = String::new();
-    let range = (row.number, first)..=(row.number, u64::MAX);
-    for entry in table.range(range).map_err(store_error)?.take(MOST) {
-        let (key, stored) = entry.map_err(store_error)?;
-        let stored: ReleaseRow = decode(stored.value())?;
+    let stored = call.app.db.releases(row.number, first, MOST)?;
+    call.app.db.attest(&row)?;
+    for stored in stored {
         let file: Value = serde_json::from_slice(&stored.file).map_err(|_| Problem::internal())?;
         let line = json!({
-            "version": key.value().1,
+            "version": stored.version,
             "at": rfc3339(stored.at),
             "evaluation": file.get("policy").and_then(|policy| policy.get("evaluation")),
             "weights": file.get("weights"),

@@ -77,7 +77,8 @@ pub(super) fn schemas() -> Value {
         "NewBudget": closed(
             json!({"epsilon": {"type": "number", "exclusiveMinimum": 0},
                    "delta": {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
-                   "reserve": {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
+                   "reserve": {"type": ["number", "null"], "minimum": 0,
+                               "exclusiveMaximum": 1},
                    "reason": {"type": "string", "minLength": 1, "maxLength": 500}}),
             &["epsilon", "delta", "reason"],
         ),

@@ -5,11 +5,9 @@ use super::{Call, JSON, Route};
 use crate::auth::NewToken;
 use crate::clock::{parse_rfc3339, rfc3339};
 use crate::problem::Problem;
-use crate::store::Lane;
-use crate::store::{Role, TENANTS, TOKENS, TokenRow, decode, encode, store_error};
+use crate::store::{Lane, Role, TokenRow, Touches};
 use crate::told::{Admins, Managers, Public};
 use axum::http::Method;
-use redb::{ReadableDatabase, ReadableTable};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -77,18 +75,13 @@ async fn put(call: Call) -> Result<Public, Problem> {
         call.caller()?.token.clone(),
     );
     let name = tenant.clone();
-    let is_new = call.app.committer.write(Lane::Others, move |tx| {
-        let there = tx
-            .tenants
-            .get(name.as_str())
-            .map_err(store_error)?
-            .is_some();
-        if !there {
-            let now = tx.now;
-            tx.tenants.insert(name.as_str(), now).map_err(store_error)?;
+    let touches = Touches::settings();
+    let is_new = call.app.committer.write(Lane::Others, touches, move |tx| {
+        let is_new = tx.put_tenant(&name)?;
+        if is_new {
             tx.audit(Some(&name), &who, "tenant made", &name)?;
         }
-        Ok(Ok(!there))
+        Ok(Ok(is_new))
     });
     let status = if is_new.await? { 201 } else { 200 };
     Ok(Public::stated(status, &json!({"tenant": tenant})))
@@ -143,21 +136,16 @@ async fn make(call: Call) -> Result<Public, Problem> {
         ended: false,
         family: token.id.clone(),
     };
-    let row = call.app.committer.write(Lane::Others, move |tx| {
-        if tx
-            .tenants
-            .get(tenant.as_str())
-            .map_err(store_error)?
-            .is_none()
-        {
+    let touches = Touches::settings();
+    let row = call.app.committer.write(Lane::Others, touches, move |tx| {
+        if !tx.has_tenant(&tenant)? {
             return Ok(Err(Problem::not_found("tenant")));
         }
         if let Some(replaced) = &wanted.replaces {
-            let found = tx.tokens.get(replaced.as_str()).map_err(store_error)?;
-            let found = found
-                .map(|found| decode::<TokenRow>(found.value()))
-                .transpose()?;
-            match found.filter(|found| found.tenant == row.tenant) {
+            match tx
+                .token(replaced)?
+                .filter(|found| found.tenant == row.tenant)
+            {
                 Some(found) => row.family = found.family,
                 None => {
                     let problem = Problem::unprocessable("there is no such token");
@@ -165,10 +153,7 @@ async fn make(call: Call) -> Result<Public, Problem> {
                 }
             }
         }
-        let bytes = encode(&row);
-        tx.tokens
-            .insert(id.as_str(), bytes.as_slice())
-            .map_err(store_error)?;
+        tx.put_token(&id, &row)?;
         tx.audit(Some(&tenant), &who, "token made", &id)?;
         Ok(Ok(row))
     });
@@ -181,19 +166,14 @@ async fn make(call: Call) -> Result<Public, Problem> {
 
 async fn list(call: Call) -> Result<Public, Problem> {
     let tenant = managed(&call)?;
-    let txn = call.app.db.begin_read().map_err(store_error)?;
-    let tenants = txn.open_table(TENANTS).map_err(store_error)?;
-    if tenants.get(tenant.as_str()).map_err(store_error)?.is_none() {
+    if !call.app.db.has_tenant(&tenant)? {
         return Err(Problem::not_found("tenant"));
     }
-    let tokens = txn.open_table(TOKENS).map_err(store_error)?;
     let mut all = Vec::new();
-    for entry in tokens.iter().map_err(store_error)? {
-        let (id, row) = entry.map_err(store_error)?;
-        let row: TokenRow = decode(row.value())?;
+    for (id, row) in call.app.db.tokens()? {
         if !row.ended && row.tenant.as_deref() == Some(tenant.as_str()) {
             all.push(json!({
-                "id": id.value(),
+                "id": id,
                 "role": row.role,
                 "models": row.models,
                 "expires": row.expires.map(rfc3339),
@@ -208,18 +188,15 @@ async fn end(call: Call) -> Result<Public, Problem> {
     let tenant = managed(&call)?;
     let (id, who) = (call.param("token").to_owned(), call.caller()?.token.clone());
     let name = id.clone();
-    let ended = call.app.committer.write(Lane::Others, move |tx| {
-        let row = tx.tokens.get(name.as_str()).map_err(store_error)?;
-        let row = row.map(|row| decode::<TokenRow>(row.value())).transpose()?;
+    let touches = Touches::settings();
+    let ended = call.app.committer.write(Lane::Others, touches, move |tx| {
+        let row = tx.token(&name)?;
         let own = |row: &TokenRow| !row.ended && row.tenant.as_deref() == Some(tenant.as_str());
         let Some(mut row) = row.filter(own) else {
             return Ok(Err(Problem::not_found("token")));
         };
         row.ended = true;
-        let bytes = encode(&row);
-        tx.tokens
-            .insert(name.as_str(), bytes.as_slice())
-            .map_err(store_error)?;
+        tx.put_token(&name, &row)?;
         tx.audit(Some(&tenant), &who, "token ended", &name)?;
         Ok(Ok(()))
     });

@@ -3,6 +3,6 @@
 mod limits;
 mod tokens;
 
-pub use limits::Rates;
+pub use limits::{Place, Rates, Room};
 pub(crate) use tokens::hex;
 pub use tokens::{Caller, NewToken, Tokens};

@@ -11,23 +11,28 @@ use crate::policy::Policies;
 use crate::problem::Problem;
 use crate::rounds::{Contribution, Slot, State};
 use crate::spec::{Cells, ModelSpec, PERSON, value};
+use crate::store::shared::Shared;
 use crate::store::{
-    Committer, DatasetRow, Exact, ModelRow, ModelStatus, ReleaseRow, Witness, batch_of, state_of,
+    Committer, DatasetRow, Exact, Fence, ModelRow, ModelStatus, Reads, ReleaseRow, Touches, Witness,
 };
 use crate::watch::Hub;
 use hushstream::ledgers::Statement;
+use hushstream::mechanism::Storage;
 use hushstream::{Adjacency, Budget, Learner, Plan, Run, SharedLedger, Value};
-use redb::Database;
+use hushstream_postgres::{Fenced, KeptRun, Lease, ledger_log};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 /// What all actors share.
 pub struct Context {
     /// The folder of data sets.
     pub folder: PathBuf,
     /// The store, to be read.
-    pub db: Arc<Database>,
+    pub db: Arc<dyn Reads>,
+    /// The same, where several nodes share it: then ledgers and runs are there too.
+    pub shared: Option<Arc<Shared>>,
     /// The store, to be written: set once it runs.
     pub committer: OnceLock<Arc<Committer>>,
     /// Models that answer.
@@ -58,6 +63,8 @@ impl Context {
 pub struct Actor {
     dataset: u64,
     context: Arc<Context>,
+    /// Where nodes share a store: the right to write ledger and runs, under which they were opened.
+    lease: Option<Lease>,
     ledger: Option<SharedLedger>,
     runs: HashMap<u64, Open>,
     /// The number of the job.
@@ -77,6 +84,7 @@ impl Actor {
         Self {
             dataset,
             context,
+            lease: None,
             ledger: None,
             runs: HashMap::new(),
             job: 0,
@@ -110,6 +118,66 @@ impl Actor {
         }
     }
 
+    /// The right to write, if nodes share the store. A lease that another node took over has ended
+    /// what was open under it. None while another node holds the data set: then `patience` is spent
+    /// on asking it to let go.
+    fn hold(&mut self, patience: Duration) -> Result<Option<Fence>, Problem> {
+        let Some(shared) = self.context.shared.clone() else {
+            return Ok(None);
+        };
+        let is_held = |lease: &Lease| shared.seems_held(self.dataset, lease);
+        if self.lease.as_ref().is_some_and(is_held) {
+            return Ok(self.fence());
+        }
+        self.close();
+        let until = Instant::now() + patience;
+        let mut has_asked = false;
+        loop {
+            let taken = shared.take(self.dataset);
+            let failed = |error| failed("the database", &error);
+            if let Some(lease) = taken.map_err(failed)? {
+                self.lease = Some(lease);
+                return Ok(self.fence());
+            }
+            if Instant::now() >= until {
+                return Err(Problem::unavailable(HELD));
+            }
+            if !std::mem::replace(&mut has_asked, true) {
+                shared.want(self.dataset).map_err(failed)?;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn fence(&self) -> Option<Fence> {
+        let lease = self.lease.as_ref()?;
+        Some((self.dataset, lease.fence()))
+    }
+
+    /// Closes what is open: what was not synced is fed again from the store.
+    fn close(&mut self) {
+        self.runs.clear();
+        self.ledger = None;
+        self.lease = None;
+    }
+
+    /// Closes what is open, and lets other nodes have the data set.
+    pub(crate) fn let_go(&mut self) {
+        let lease = self.lease.take();
+        self.close();
+        if let (Some(lease), Some(shared)) = (lease, &self.context.shared)
+            && shared.seems_held(self.dataset, &lease)
+        {
+            shared.let_go(self.dataset, &lease);
+        }
+    }
+
+    /// The ledger where nodes share it.
+    fn log(&self, shared: &Arc<Shared>) -> Result<Fenced, Problem> {
+        let lease = self.lease.as_ref().ok_or_else(Problem::internal)?;
+        Ok(Fenced::new(&shared.store, lease, ledger_log(self.dataset)))
+    }
+
     fn folder(&self) -> PathBuf {
         self.context.folder.join(self.dataset.to_string())
     }
@@ -123,6 +191,29 @@ impl Actor {
     /// # Errors
     /// A budget that is none; a disk that fails.
     pub fn create(&mut self, row: &DatasetRow) -> Result<Statement, Problem> {
+        let budget = Budget::approx(row.epsilon, row.delta);
+        let budget = budget.map_err(|error| Problem::unprocessable(error.to_string()))?;
+        let adjacency = if row.zero_out {
+            Adjacency::ZeroOut
+        } else {
+            Adjacency::ReplaceOne
+        };
+        self.hold(PATIENCE)?;
+        if let Some(shared) = self.context.shared.clone() {
+            let there = self.log(&shared)?.load();
+            if !there
+                .map_err(|error| failed("the ledger", &error))?
+                .is_empty()
+            {
+                return self.statement();
+            }
+            let log = self.log(&shared)?;
+            let ledger = SharedLedger::create_in(log, budget, adjacency, row.persons)?;
+            let statement = ledger.statement();
+            self.ledger = Some(ledger);
+            self.attest(0)?;
+            return Ok(statement);
+        }
         let path = self.folder().join("ledger");
         // A crash may have left a file in which no budget is stated yet: that is created anew.
         let found = if path.exists() {
@@ -132,13 +223,6 @@ impl Actor {
             }
         } else {
             None
-        };
-        let budget = Budget::approx(row.epsilon, row.delta);
-        let budget = budget.map_err(|error| Problem::unprocessable(error.to_string()))?;
-        let adjacency = if row.zero_out {
-            Adjacency::ZeroOut
-        } else {
-            Adjacency::ReplaceOne
         };
         std::fs::create_dir_all(self.folder()).map_err(|error| failed("a folder", &error))?;
         let ledger = SharedLedger::create(&path, budget, adjacency, row.persons);
@@ -152,7 +236,10 @@ impl Actor {
         if let Some(ledger) = &self.ledger {
             return Ok(ledger.clone());
         }
-        let ledger = SharedLedger::open(&self.folder().join("ledger"));
+        let ledger = match self.context.shared.clone() {
+            Some(shared) => SharedLedger::open_in(self.log(&shared)?),
+            None => SharedLedger::open(&self.folder().join("ledger")),
+        };
         let ledger = ledger.map_err(|error| failed("the ledger", &error))?;
         self.ledger = Some(ledger.clone());
         Ok(ledger)
@@ -163,7 +250,19 @@ impl Actor {
     /// # Errors
     /// A ledger that is damaged.
     pub fn statement(&mut self) -> Result<Statement, Problem> {
-        Ok(self.ledger()?.statement())
+        let Some(shared) = self.context.shared.clone() else {
+            return Ok(self.ledger()?.statement());
+        };
+        // What another node writes is read as it is: nothing is written to a copy in memory.
+        let lease = self.lease.as_ref();
+        if lease.is_some_and(|lease| shared.seems_held(self.dataset, lease)) {
+            return Ok(self.ledger()?.statement());
+        }
+        let copy = shared.copy_of(&ledger_log(self.dataset));
+        let copy = copy.map_err(|error| failed("the ledger", &error))?;
+        let ledger = SharedLedger::open_in(copy);
+        let ledger = ledger.map_err(|error| failed("the ledger", &error))?;
+        Ok(ledger.statement())
     }
 
     /// Raises the budget.
@@ -177,6 +276,7 @@ impl Actor {
     ) -> Result<Statement, Problem> {
         let budget = Budget::approx(epsilon, delta);
         let budget = budget.map_err(|error| Problem::unprocessable(error.to_string()))?;
+        self.hold(PATIENCE)?;
         let ledger = self.ledger()?;
         let before = ledger.statement();
         if epsilon < before.epsilon || delta < before.delta {
@@ -185,6 +285,7 @@ impl Actor {
             ));
         }
         ledger.raise(budget, reserve)?;
+        self.attest(0)?;
         Ok(ledger.statement())
     }
 
@@ -201,6 +302,7 @@ impl Actor {
             let told = "this data set was restored from a copy: what was spent is not known";
             return Err(Problem::conflict(told));
         }
+        self.hold(PATIENCE)?;
         let learner = learner.on(&self.ledger()?);
         let plan = learner.plan()?;
         let refusal = match learner.check_room() {
@@ -215,6 +317,7 @@ impl Actor {
     /// # Errors
     /// No room in the budget; a disk that fails.
     pub fn begin(&mut self, row: &Arc<ModelRow>, dataset: &DatasetRow) -> Result<(), Problem> {
+        let fence = self.hold(PATIENCE)?;
         // A request that came while the start of the server began it.
         if self.runs.contains_key(&row.number) {
             return Ok(());
@@ -227,11 +330,22 @@ impl Actor {
         let mut open = ModelRow::clone(row);
         open.status = ModelStatus::Open;
         open.charge = open.charge.or(charge);
-        let count = self.context.committer()?.write_blocking(move |tx| {
-            let count = tx.publish(model, (version, Some(release)), 0)?;
-            tx.put_model(open)?;
-            Ok(Ok(count))
-        })?;
+        let touches = Touches::settings().and(model);
+        let count = self
+            .context
+            .committer()?
+            .write_blocking(touches, move |tx| {
+                if !tx.holds(fence)? {
+                    return Ok(Err(Problem::unavailable(HELD)));
+                }
+                let count = tx.publish(model, (version, Some(release)), 0)?;
+                // Another node may have begun it.
+                let begun = tx.live(model).map(|live| live.row.status);
+                if begun == Some(ModelStatus::Beginning) {
+                    tx.put_model(open)?;
+                }
+                Ok(Ok(count))
+            })?;
         self.attest(count)?;
         let used = self.job;
         self.runs.insert(model, Open { run, used });
@@ -241,11 +355,24 @@ impl Actor {
 
     fn open(&mut self, row: &ModelRow, dataset: &DatasetRow) -> Result<Run, Problem> {
         let spec: ModelSpec = serde_json::from_str(&row.spec).map_err(|_| Problem::internal())?;
-        let folder = self.state_folder(row.number);
-        let learner = spec.learner(dataset)?;
-        let seal = self.context.master.of_run(self.dataset, row.number);
-        let learner = learner.on(&self.ledger()?).state(&folder).seal(seal);
-        let run = if folder.join("run.json").exists() {
+        let learner = spec.learner(dataset)?.on(&self.ledger()?);
+        let (learner, is_begun) = match (&self.context.shared, &self.lease) {
+            (Some(shared), Some(lease)) => {
+                let name = format!("{}/{}", self.dataset, row.number);
+                let kept = KeptRun::new(&shared.store, lease, name.as_str());
+                let begun = kept.is_begun();
+                let is_begun = begun.map_err(|error| failed("the run", &error))?;
+                (learner.kept(name, Arc::new(kept)), is_begun)
+            }
+            (Some(_), None) => return Err(Problem::unavailable(HELD)),
+            (None, _) => {
+                let folder = self.state_folder(row.number);
+                let is_begun = folder.join("run.json").exists();
+                (learner.state(&folder), is_begun)
+            }
+        };
+        let learner = learner.seal(self.context.master.of_run(self.dataset, row.number));
+        let run = if is_begun {
             learner.resume()?
         } else {
             learner.start()?
@@ -260,15 +387,31 @@ impl Actor {
         }
         let fed = self.try_feed(row, dataset);
         fed.unwrap_or_else(|problem| {
+            if self.context.shared.is_some() && problem.status() == 503 {
+                // Another node learns it, or the database is away: whoever holds the data set next
+                // begins anew from what is durable.
+                tracing::debug!(
+                    model = row.name,
+                    detail = problem.detail,
+                    "not learned here"
+                );
+                self.let_go();
+                return false;
+            }
             // What was not synced is fed again from the store; what was is not.
             self.runs.remove(&row.number);
+            let fence = self.fence();
             tracing::error!(model = row.name, detail = problem.detail, "a model failed");
             let mut failed = ModelRow::clone(row);
             failed.status = ModelStatus::Failed;
             let tenant = row.tenant.clone();
             let name = row.name.clone();
             if let Ok(committer) = self.context.committer() {
-                let _ = committer.write_blocking(move |tx| {
+                let touches = Touches::settings().and(row.number);
+                let _ = committer.write_blocking(touches, move |tx| {
+                    if !tx.holds(fence)? {
+                        return Ok(Ok(()));
+                    }
                     tx.put_model(failed)?;
                     tx.audit(Some(&tenant), "node", "model failed", &name)?;
                     Ok(Ok(()))
@@ -279,7 +422,15 @@ impl Actor {
     }
 
     fn try_feed(&mut self, row: &Arc<ModelRow>, dataset: &DatasetRow) -> Result<bool, Problem> {
-        let (state, job) = (state_of(&self.context.db, row.number)?, self.job);
+        let (mut state, job) = (self.context.db.state(row.number)?, self.job);
+        if state.fed >= state.closed && !self.runs.contains_key(&row.number) {
+            return Ok(false);
+        }
+        let fence = self.hold(Duration::ZERO)?;
+        if fence.is_some() {
+            // Whoever held it before may have learned until now.
+            state = self.context.db.state(row.number)?;
+        }
         if !self.runs.contains_key(&row.number) {
             if state.fed >= state.closed {
                 return Ok(false);
@@ -297,12 +448,12 @@ impl Actor {
             if state.closed <= state.fed {
                 return Ok(false);
             }
-            let slots = batch_of(&self.context.db, row, learned)?;
+            let slots = self.context.db.batch(row, learned)?;
             for slot in &slots {
                 take(&mut open.run, row, slot.as_ref())?;
             }
         }
-        self.publish(row, state.fed)?;
+        self.publish(row, state.fed, fence)?;
         Ok(true)
     }
 
@@ -321,26 +472,42 @@ impl Actor {
         Ok(())
     }
 
-    /// Notes outside of the folder that so much was published.
+    /// Notes outside of the store that so much was published.
     fn attest(&self, count: u64) -> Result<(), Problem> {
+        if let Some(shared) = &self.context.shared {
+            let noted = shared.witness.note(self.dataset);
+            return noted.map_err(|error| failed("the witness", &error));
+        }
         let noted = self.context.witness.note(count);
         noted.map_err(|error| failed("the witness", &error))
     }
 
     /// Stores the release after batch `fed`, then answers with it and tells it.
-    fn publish(&mut self, row: &Arc<ModelRow>, fed: u64) -> Result<(), Problem> {
+    fn publish(
+        &mut self,
+        row: &Arc<ModelRow>,
+        fed: u64,
+        fence: Option<Fence>,
+    ) -> Result<(), Problem> {
         let Some(open) = self.runs.get_mut(&row.number) else {
             return Ok(());
         };
         let released = open.run.model()?;
         let (model, version) = (row.number, released.release());
         let release = ReleaseRow::new(&released, self.context.clock.now())?;
-        let slots = batch_of(&self.context.db, row, fed)?;
+        let slots = self.context.db.batch(row, fed)?;
         let exact = exact_of(&slots);
-        let count = self.context.committer()?.write_blocking(move |tx| {
-            tx.change(model, |_, counts| counts.add(&exact));
-            Ok(Ok(tx.publish(model, (version, Some(release)), fed + 1)?))
-        })?;
+        let touches = Touches::model(model);
+        let count = self
+            .context
+            .committer()?
+            .write_blocking(touches, move |tx| {
+                if !tx.holds(fence)? {
+                    return Ok(Err(Problem::unavailable(HELD)));
+                }
+                tx.change(model, |_, counts| counts.add(&exact));
+                Ok(Ok(tx.publish(model, (version, Some(release)), fed + 1)?))
+            })?;
         // Before anybody is told.
         self.attest(count)?;
         let serving = self.context.policies.renew(row)?;
@@ -353,10 +520,21 @@ impl Actor {
     }
 }
 
+impl Drop for Actor {
+    fn drop(&mut self) {
+        self.let_go();
+    }
+}
+
 fn failed(what: &str, error: &dyn std::error::Error) -> Problem {
     tracing::error!(%error, "cannot use {what}");
     Problem::unavailable(format!("{what} cannot be used: see the server's log"))
 }
+
+/// How long the holder of a data set may take to let go when an operator asks another node.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+const HELD: &str = "another node learns this data set: ask again, or ask that node";
 
 const OLD_STORE: &str = "the store is older than the journal: slots would be given out twice";
 

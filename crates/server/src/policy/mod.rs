@@ -2,9 +2,8 @@
 
 use crate::problem::Problem;
 use crate::spec::{Mode, ModelSpec, Task};
-use crate::store::{ModelRow, Published, StoreError};
+use crate::store::{ModelRow, Published, Reads, StoreError};
 use hushstream::{Decider, Model};
-use redb::Database;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -51,7 +50,7 @@ impl Serving {
 
 /// The newest releases of the models that were asked for last.
 pub struct Policies {
-    db: Arc<Database>,
+    db: Arc<dyn Reads>,
     newest: RwLock<HashMap<u64, Held>>,
     most: usize,
     asked: AtomicU64,
@@ -66,7 +65,7 @@ struct Held {
 impl Policies {
     /// None yet: each is read when it is needed, and at most so many are kept.
     #[must_use]
-    pub fn new(db: Arc<Database>, most: usize) -> Self {
+    pub fn new(db: Arc<dyn Reads>, most: usize) -> Self {
         Self {
             db,
             newest: RwLock::default(),
@@ -80,6 +79,12 @@ impl Policies {
     pub fn kept(&self) -> usize {
         let known = self.newest.read().unwrap_or_else(PoisonError::into_inner);
         known.len()
+    }
+
+    /// Forgets them: each is read again when it is needed.
+    pub(crate) fn forget(&self) {
+        let mut known = self.newest.write().unwrap_or_else(PoisonError::into_inner);
+        known.clear();
     }
 
     fn now(&self) -> u64 {
@@ -109,6 +114,7 @@ impl Policies {
         let Some(published) = published else {
             return Err(Problem::unavailable("the model is being begun: ask again"));
         };
+        self.db.attest(row)?;
         let serving = Arc::new(Serving::new(published, row)?);
         let mut known = self.newest.write().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= self.most && !known.contains_key(&row.number) {
@@ -138,7 +144,7 @@ impl Policies {
         model: u64,
         version: Option<u64>,
     ) -> Result<Option<Published>, StoreError> {
-        crate::store::published(&self.db, model, version)
+        self.db.release(model, version)
     }
 
     /// This version, ready to answer.
@@ -151,7 +157,10 @@ impl Policies {
             return Ok(newest);
         }
         match self.version(row.number, Some(version))? {
-            Some(published) => Ok(Arc::new(Serving::new(published, row)?)),
+            Some(published) => {
+                self.db.attest(row)?;
+                Ok(Arc::new(Serving::new(published, row)?))
+            }
             None => Err(Problem::not_found("version of the policy")),
         }
     }

@@ -1,10 +1,10 @@
 //! The one thread that writes: it gathers operations, commits them together, and answers each.
 
 use super::StoreError;
+use super::backend::Touches;
 use super::core::{After, Core, Op, Tx};
 use crate::clock::Clock;
 use crate::problem::Problem;
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 /// Which queue an operation waits in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lane {
-    /// Decisions and records: under load the oldest are turned away before they take a slot.
+    /// Decisions and records: as many as there is room for, see [`Room`](crate::auth::Room).
     Decisions,
     /// Rewards, targets, activations, and everything else: never turned away. Their number is
     /// bounded by the connections, and decisions do not count them.
@@ -24,29 +24,34 @@ pub enum Lane {
 /// Limits of the queues.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Decisions that may wait.
+    /// Decisions that may be in progress.
     pub waiting: usize,
-    /// Decisions of one commit.
-    pub together: usize,
-    /// Time to gather operations while there are many.
+    /// The longest time to gather decisions while there are many.
     pub window: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            waiting: 4096,
-            together: 1024,
-            window: Duration::from_millis(2),
+            waiting: 512,
+            window: Duration::from_millis(4),
         }
     }
 }
 
 #[derive(Default)]
 struct Queues {
-    decisions: VecDeque<Op>,
-    others: VecDeque<Op>,
+    decisions: Vec<(Touches, Op)>,
+    others: Vec<(Touches, Op)>,
     is_stopping: bool,
+    /// How many operations the sleeping thread waits for; none while it writes.
+    awaited: Option<usize>,
+}
+
+impl Queues {
+    fn len(&self) -> usize {
+        self.decisions.len() + self.others.len()
+    }
 }
 
 struct Shared {
@@ -54,6 +59,7 @@ struct Shared {
     came: Condvar,
     limits: Limits,
     has_failed: AtomicBool,
+    is_away: AtomicBool,
     commits: AtomicU64,
     committed: AtomicU64,
 }
@@ -89,6 +95,7 @@ impl Committer {
             came: Condvar::new(),
             limits,
             has_failed: AtomicBool::new(false),
+            is_away: AtomicBool::new(false),
             commits: AtomicU64::new(0),
             committed: AtomicU64::new(0),
         });
@@ -120,15 +127,15 @@ impl Committer {
     /// Runs an operation in the next commit, and gives what it returns once that is durable.
     ///
     /// # Errors
-    /// The operation's own; 503 if decisions are too many, or the store has failed.
+    /// The operation's own; 503 if the store has failed or is being closed.
     pub async fn write<R: Send + 'static>(
         &self,
         lane: Lane,
+        touches: Touches,
         f: impl FnOnce(&mut Tx<'_>) -> Result<Result<R, Problem>, StoreError> + Send + 'static,
     ) -> Result<R, Problem> {
-        self.submit(lane, f)
-            .await
-            .unwrap_or_else(|_| Err(self.gone(lane)))
+        let waiting = self.submit(lane, touches, f);
+        waiting.await.unwrap_or_else(|_| Err(self.gone()))
     }
 
     /// The same for a thread that may wait.
@@ -137,16 +144,22 @@ impl Committer {
     /// As [`Committer::write`].
     pub fn write_blocking<R: Send + 'static>(
         &self,
+        touches: Touches,
         f: impl FnOnce(&mut Tx<'_>) -> Result<Result<R, Problem>, StoreError> + Send + 'static,
     ) -> Result<R, Problem> {
-        let waiting = self.submit(Lane::Others, f);
-        let gone = |_| Err(self.gone(Lane::Others));
-        waiting.blocking_recv().unwrap_or_else(gone)
+        let waiting = self.submit(Lane::Others, touches, f);
+        waiting.blocking_recv().unwrap_or_else(|_| Err(self.gone()))
+    }
+
+    /// Does what is due of these models, and tells when it is done.
+    pub(crate) fn send(&self, touches: Touches) -> oneshot::Receiver<Result<(), Problem>> {
+        self.submit(Lane::Others, touches, |_| Ok(Ok(())))
     }
 
     fn submit<R: Send + 'static>(
         &self,
         lane: Lane,
+        touches: Touches,
         f: impl FnOnce(&mut Tx<'_>) -> Result<Result<R, Problem>, StoreError> + Send + 'static,
     ) -> oneshot::Receiver<Result<R, Problem>> {
         let (reply, waiting) = oneshot::channel();
@@ -162,32 +175,48 @@ impl Committer {
             return waiting;
         }
         match lane {
-            Lane::Others => queues.others.push_back(op),
-            Lane::Decisions => {
-                queues.decisions.push_back(op);
-                // The oldest has waited longest: its client may be gone already.
-                if queues.decisions.len() > self.shared.limits.waiting {
-                    queues.decisions.pop_front();
-                }
-            }
+            Lane::Others => queues.others.push((touches, op)),
+            Lane::Decisions => queues.decisions.push((touches, op)),
         }
+        let wakes = queues
+            .awaited
+            .is_some_and(|awaited| queues.len() >= awaited);
         drop(queues);
-        self.shared.came.notify_one();
+        if wakes {
+            self.shared.came.notify_one();
+        }
         waiting
     }
 
-    fn gone(&self, lane: Lane) -> Problem {
-        if self.has_failed() || lane == Lane::Others {
-            Problem::unavailable("the store does not take anything: see the server's log")
+    fn gone(&self) -> Problem {
+        Problem::unavailable(if self.shared.is_away.load(Ordering::SeqCst) {
+            "the database did not answer: ask again, with the same id"
         } else {
-            Problem::unavailable("too many decisions at once: ask again")
-        }
+            "the store does not take anything: see the server's log"
+        })
     }
 
     /// Whether the store has failed.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.shared.has_failed.load(Ordering::SeqCst)
+    }
+
+    /// Whether requests can be answered: the store has not failed, and the last commit did not.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        !self.has_failed() && !self.shared.is_away.load(Ordering::SeqCst)
+    }
+
+    /// Takes nothing more: the database is not the one that this node has seen.
+    pub(crate) fn fail(&self) {
+        self.shared.has_failed.store(true, Ordering::SeqCst);
+        let mut queues = self.shared.lock();
+        queues.is_stopping = true;
+        queues.decisions.clear();
+        queues.others.clear();
+        drop(queues);
+        self.shared.came.notify_one();
     }
 
     /// Commits, and operations in them, since the start.
@@ -223,6 +252,9 @@ impl Drop for Committer {
     }
 }
 
+/// So few operations are written at once, without patience.
+const FEW: usize = 8;
+
 fn work(
     mut core: Core,
     shared: &Shared,
@@ -231,20 +263,23 @@ fn work(
 ) -> Result<(), StoreError> {
     // The longest sleep: a manual clock and a machine's clock may be moved.
     let longest = Duration::from_millis(200);
-    let mut was_busy = false;
+    let mut last = 0;
     loop {
         let ops = {
             let mut queues = shared.lock();
-            if was_busy && !queues.is_stopping && queues.decisions.len() < shared.limits.together {
-                // While there are many, a little patience makes commits larger.
-                let waited =
-                    shared
-                        .came
-                        .wait_timeout_while(queues, shared.limits.window, |queues| {
-                            !queues.is_stopping && queues.decisions.len() < shared.limits.together
-                        });
+            // While there are many, a little patience makes commits larger. Those of the last
+            // commit are being answered, or ask again: when half of all wait, they are written
+            // while the others are read and answered, so that neither the disk nor the processors
+            // have nothing to do.
+            let goal = (last + queues.len()) / 2;
+            if last > FEW && queues.len() < goal {
+                queues.awaited = Some(goal);
+                let few = |queues: &mut Queues| !queues.is_stopping && queues.len() < goal;
+                let window = shared.limits.window;
+                let waited = shared.came.wait_timeout_while(queues, window, few);
                 queues = waited.unwrap_or_else(PoisonError::into_inner).0;
             }
+            queues.awaited = Some(1);
             while queues.decisions.is_empty() && queues.others.is_empty() && !queues.is_stopping {
                 let due = core.next_due();
                 let now = clock.now();
@@ -260,16 +295,31 @@ fn work(
             if is_over {
                 return Ok(());
             }
-            let mut ops: Vec<Op> = queues.others.drain(..).collect();
-            // The newest first, if there are more than fit: each in its order of arrival.
-            let waiting = queues.decisions.len();
-            let taken = waiting.saturating_sub(shared.limits.together);
-            ops.extend(queues.decisions.drain(taken..));
+            queues.awaited = None;
+            let mut ops = std::mem::take(&mut queues.others);
+            ops.append(&mut queues.decisions);
             ops
         };
         let count = ops.len();
-        was_busy = count > 8;
-        let after = core.tick(clock.now(), ops)?;
+        last = count;
+        let (mut touches, mut all) = (Touches::default(), Vec::with_capacity(count));
+        for (own, op) in ops {
+            touches.merge(own);
+            all.push(op);
+        }
+        let after = match core.tick_on(clock.now(), &touches, all) {
+            Ok(after) => after,
+            // Its callers are told that it failed; whether it is durable, they find out by asking
+            // again. The next commit looks at the database anew.
+            Err(error) if core.is_shared() => {
+                tracing::warn!(%error, "a commit failed");
+                shared.is_away.store(true, Ordering::SeqCst);
+                std::thread::sleep(Duration::from_millis(20));
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        shared.is_away.store(false, Ordering::SeqCst);
         shared.commits.fetch_add(1, Ordering::Relaxed);
         shared.committed.fetch_add(count as u64, Ordering::Relaxed);
         for done in after {

@@ -1,15 +1,17 @@
 //! The store without threads: ticks of operations, each one transaction.
 
+use super::backend::{Fence, Named, Reads, Rows, Touches};
+use super::embedded::{self, Embedded};
+use super::shared::Shared;
 use super::{
-    AUDIT, AuditRow, DATASETS, DatasetRow, Exact, IDS, KEYS, META, MODELS, ModelRow, ModelStatus,
-    NAMES, Published, RELEASES, ReleaseRow, SLOTS, STATES, StoreError, TENANTS, TOKENS, VERSION,
-    decode, encode, store_error,
+    AuditRow, DatasetRow, Exact, ModelRow, ModelStatus, ReleaseRow, StoreError, TokenRow,
+    corrupted, decode, encode, store_error,
 };
 use crate::clock::Millis;
 use crate::rounds::{Event, Filled, Slot, State};
-use redb::{Database, Durability, ReadableDatabase, ReadableTable, Table};
+use redb::{Database, Durability};
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 /// What is done after the commit.
@@ -42,14 +44,33 @@ pub struct Live {
     is_changed: bool,
 }
 
-/// The store and the rounds of all models.
+/// Where the rows are.
+enum Home {
+    /// In one file, whose only writer this is: the rounds of all models are in memory too.
+    Embedded(Arc<Database>),
+    /// In a database that other nodes write: a tick locks and reads the rounds that it touches.
+    Shared(Arc<Shared>),
+}
+
+/// The store and the rounds of its models.
 pub struct Core {
-    db: Arc<Database>,
+    home: Home,
     live: HashMap<u64, Live>,
     due: BTreeSet<(Millis, u64)>,
     boot: u64,
     latest: Millis,
+    sweeps: VecDeque<Sweep>,
 }
+
+/// Slots that were learned from, whose rows are still there.
+struct Sweep {
+    model: u64,
+    first: u64,
+    end: u64,
+}
+
+/// The most rows that one tick sweeps: those of a large batch at once would hold everybody up.
+const SWEPT: usize = 512;
 
 /// What a request for a slot meets.
 pub enum Taken {
@@ -79,122 +100,96 @@ pub struct Tx<'t> {
     pub now: Millis,
     /// The number of this start of the server.
     pub boot: u64,
-    pub(crate) meta: Table<'t, &'static str, u64>,
-    pub(crate) tenants: Table<'t, &'static str, u64>,
-    pub(crate) tokens: Table<'t, &'static str, &'static [u8]>,
-    pub(crate) datasets: Table<'t, &'static str, &'static [u8]>,
-    pub(crate) models: Table<'t, u64, &'static [u8]>,
-    pub(crate) names: Table<'t, &'static str, u64>,
-    states: Table<'t, u64, &'static [u8]>,
-    slots: Table<'t, (u64, u64), &'static [u8]>,
-    ids: Table<'t, (u64, [u8; 16]), u64>,
-    releases: Table<'t, (u64, u64), &'static [u8]>,
-    audit: Table<'t, u64, &'static [u8]>,
-    pub(crate) keys: Table<'t, &'static str, &'static [u8]>,
+    rows: &'t mut dyn Rows,
     live: &'t mut HashMap<u64, Live>,
     due: &'t mut BTreeSet<(Millis, u64)>,
+    sweeps: &'t mut VecDeque<Sweep>,
     changed: Vec<u64>,
     after: Vec<After>,
 }
 
 impl Core {
-    /// Opens the store, and counts this start: durably, before anything is answered.
+    /// Opens the embedded store, and counts this start: durably, before anything is answered.
     ///
     /// # Errors
     /// A store of another version; a disk that fails.
     pub fn open(db: Arc<Database>) -> Result<Self, StoreError> {
-        let txn = db.begin_write().map_err(store_error)?;
-        let boot = {
-            let mut meta = txn.open_table(META).map_err(store_error)?;
-            let version = meta.get("version").map_err(store_error)?;
-            if version.is_some_and(|version| version.value() != VERSION) {
-                let told = "another version of the program wrote this store".to_owned();
-                return Err(Box::new(redb::Error::Corrupted(told)));
+        let boot = embedded::open(&db)?;
+        let rows = Arc::clone(&db);
+        let mut core = Self::new(Home::Embedded(db), boot);
+        for row in rows.models(None)? {
+            let (state, exact) = rows.counts(row.number)?;
+            let mut live = Live::new(Arc::new(row), state, exact);
+            schedule(&mut live, &mut core.due);
+            // What a stop left to be swept.
+            let (model, first, end) = (live.row.number, 0, live.learned());
+            if embedded::has_slots(&rows, model, end)? {
+                core.sweeps.push_back(Sweep { model, first, end });
             }
-            let before = meta.get("boot").map_err(store_error)?;
-            let boot = before.map_or(0, |boot| boot.value()) + 1;
-            meta.insert("version", VERSION).map_err(store_error)?;
-            meta.insert("boot", boot).map_err(store_error)?;
-            boot
-        };
-        for table in [TOKENS, DATASETS, KEYS] {
-            txn.open_table(table).map_err(store_error)?;
+            core.live.insert(model, live);
         }
-        for table in [TENANTS, NAMES] {
-            txn.open_table(table).map_err(store_error)?;
-        }
-        for table in [MODELS, STATES, AUDIT] {
-            txn.open_table(table).map_err(store_error)?;
-        }
-        for table in [SLOTS, RELEASES] {
-            txn.open_table(table).map_err(store_error)?;
-        }
-        txn.open_table(IDS).map_err(store_error)?;
-        txn.commit().map_err(store_error)?;
-        let mut core = Self {
-            db,
+        Ok(core)
+    }
+
+    /// Opens the store that several nodes share, and counts this start.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub(crate) fn open_shared(shared: Arc<Shared>) -> Result<Self, StoreError> {
+        let mut core = Self::new(Home::Shared(shared), 0);
+        let count: Op = Box::new(|tx| {
+            let boot = tx.rows.number(Named::Meta, "boot")?.unwrap_or(0) + 1;
+            tx.put_number(Named::Meta, "boot", boot)?;
+            tx.boot = boot;
+            Ok(After::Call(Box::new(|| ())))
+        });
+        core.tick_on(0, &Touches::settings(), vec![count])?;
+        Ok(core)
+    }
+
+    fn new(home: Home, boot: u64) -> Self {
+        Self {
+            home,
             live: HashMap::new(),
             due: BTreeSet::new(),
             boot,
             latest: 0,
-        };
-        core.load()?;
-        Ok(core)
-    }
-
-    fn load(&mut self) -> Result<(), StoreError> {
-        let txn = self.db.begin_read().map_err(store_error)?;
-        let models = txn.open_table(MODELS).map_err(store_error)?;
-        let states = txn.open_table(STATES).map_err(store_error)?;
-        for entry in models.iter().map_err(store_error)? {
-            let (number, row) = entry.map_err(store_error)?;
-            let row: ModelRow = decode(row.value())?;
-            let stored = states.get(number.value()).map_err(store_error)?;
-            let (state, exact) = match stored {
-                Some(stored) => decode(stored.value())?,
-                None => (State::default(), Exact::default()),
-            };
-            let mut live = Live {
-                row: Arc::new(row),
-                state,
-                exact,
-                due: None,
-                is_changed: false,
-            };
-            schedule(&mut live, &mut self.due);
-            self.live.insert(number.value(), live);
+            sweeps: VecDeque::new(),
         }
-        Ok(())
     }
 
-    /// The store, to be read.
-    #[must_use]
-    pub fn db(&self) -> Arc<Database> {
-        Arc::clone(&self.db)
+    /// Whether other nodes write this store: then a tick that fails is not the end.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self.home, Home::Shared(_))
     }
 
-    /// The random name of this store, and how often it has published.
+    /// Adds a line of the node to the audit log.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(crate) fn audit(
+        &mut self,
+        now: Millis,
+        what: String,
+        subject: String,
+    ) -> Result<(), StoreError> {
+        let note: Op = Box::new(move |tx| {
+            tx.audit(None, "node", &what, &subject)?;
+            Ok(After::Call(Box::new(|| ())))
+        });
+        self.tick_on(now, &Touches::settings(), vec![note])
+            .map(drop)
+    }
+
+    /// The random name of the embedded store, and how often it has published.
     ///
     /// # Errors
     /// A disk that fails.
     pub fn name(&self) -> Result<(u64, u64), StoreError> {
-        let txn = self.db.begin_write().map_err(store_error)?;
-        let told = {
-            let mut meta = txn.open_table(META).map_err(store_error)?;
-            let known = meta.get("name").map_err(store_error)?;
-            let known = known.map(|known| known.value());
-            let mut bytes = [0; 8];
-            if known.is_none() && getrandom::fill(&mut bytes).is_err() {
-                let told = "no random bytes".to_owned();
-                return Err(Box::new(redb::Error::Corrupted(told)));
-            }
-            let name = known.unwrap_or(u64::from_le_bytes(bytes));
-            meta.insert("name", name).map_err(store_error)?;
-            let published = meta.get("published").map_err(store_error)?;
-            (name, published.map_or(0, |published| published.value()))
-        };
-        txn.commit().map_err(store_error)?;
-        Ok(told)
+        match &self.home {
+            Home::Embedded(db) => embedded::name(db),
+            Home::Shared(_) => Ok((0, 0)),
+        }
     }
 
     /// The number of this start.
@@ -208,9 +203,12 @@ impl Core {
         self.live.values().map(|live| (&live.row, &live.state))
     }
 
-    /// When the next batch is due.
+    /// When there is something to do next.
     #[must_use]
     pub fn next_due(&self) -> Option<Millis> {
+        if !self.sweeps.is_empty() {
+            return Some(self.latest);
+        }
         self.due.first().map(|(at, _)| *at)
     }
 
@@ -220,43 +218,102 @@ impl Core {
     /// # Errors
     /// A disk that fails. Nothing of the tick is durable then, and the store must be opened again.
     pub fn tick(&mut self, now: Millis, ops: Vec<Op>) -> Result<Vec<After>, StoreError> {
+        self.tick_on(now, &Touches::default(), ops)
+    }
+
+    /// The same for operations of which is known what they touch.
+    ///
+    /// # Errors
+    /// As [`Core::tick`]. Where nodes share the store, it is not known whether the tick is durable,
+    /// and the next one may succeed.
+    pub(crate) fn tick_on(
+        &mut self,
+        now: Millis,
+        touches: &Touches,
+        ops: Vec<Op>,
+    ) -> Result<Vec<After>, StoreError> {
         // The clock of the store never goes back.
         self.latest = self.latest.max(now);
-        let now = self.latest;
-        let mut txn = self.db.begin_write().map_err(store_error)?;
-        txn.set_durability(Durability::Immediate)
-            .map_err(store_error)?;
-        let after = {
-            let mut tx = Tx {
-                now,
-                boot: self.boot,
-                meta: txn.open_table(META).map_err(store_error)?,
-                tenants: txn.open_table(TENANTS).map_err(store_error)?,
-                tokens: txn.open_table(TOKENS).map_err(store_error)?,
-                datasets: txn.open_table(DATASETS).map_err(store_error)?,
-                models: txn.open_table(MODELS).map_err(store_error)?,
-                names: txn.open_table(NAMES).map_err(store_error)?,
-                states: txn.open_table(STATES).map_err(store_error)?,
-                slots: txn.open_table(SLOTS).map_err(store_error)?,
-                ids: txn.open_table(IDS).map_err(store_error)?,
-                releases: txn.open_table(RELEASES).map_err(store_error)?,
-                audit: txn.open_table(AUDIT).map_err(store_error)?,
-                keys: txn.open_table(KEYS).map_err(store_error)?,
-                live: &mut self.live,
-                due: &mut self.due,
-                changed: Vec::new(),
-                after: Vec::new(),
-            };
-            tx.do_what_is_due();
-            for op in ops {
-                let after = op(&mut tx)?;
-                tx.after.push(after);
+        match &self.home {
+            Home::Embedded(db) => {
+                let mut txn = db.begin_write().map_err(store_error)?;
+                txn.set_durability(Durability::Immediate)
+                    .map_err(store_error)?;
+                let after = {
+                    let mut rows = Embedded::new(&txn)?;
+                    let mut tx = Tx {
+                        now: self.latest,
+                        boot: self.boot,
+                        rows: &mut rows,
+                        live: &mut self.live,
+                        due: &mut self.due,
+                        sweeps: &mut self.sweeps,
+                        changed: Vec::new(),
+                        after: Vec::new(),
+                    };
+                    tx.do_what_is_due();
+                    tx.run(ops)?;
+                    tx.after
+                };
+                txn.commit().map_err(store_error)?;
+                Ok(after)
             }
-            tx.store_states()?;
-            tx.after
-        };
-        txn.commit().map_err(store_error)?;
-        Ok(after)
+            Home::Shared(shared) => {
+                self.live.clear();
+                self.due.clear();
+                // Of a tick that failed: what it learned from is still needed.
+                self.sweeps.clear();
+                let shared = Arc::clone(shared);
+                let (mut rows, locked) = shared.begin(touches)?;
+                for (row, state, exact, at) in locked {
+                    // Nor does it between nodes, for a model.
+                    self.latest = self.latest.max(at);
+                    let number = row.number;
+                    self.live.insert(number, Live::new(row, state, exact));
+                }
+                rows.now = self.latest;
+                let (after, boot) = {
+                    let mut tx = Tx {
+                        now: self.latest,
+                        boot: self.boot,
+                        rows: &mut rows,
+                        live: &mut self.live,
+                        due: &mut self.due,
+                        sweeps: &mut self.sweeps,
+                        changed: Vec::new(),
+                        after: Vec::new(),
+                    };
+                    for model in &touches.models {
+                        tx.settle(*model);
+                    }
+                    tx.run(ops)?;
+                    (tx.after, tx.boot)
+                };
+                rows.commit()?;
+                self.boot = boot;
+                if touches.settings {
+                    shared.follow()?;
+                }
+                Ok(after)
+            }
+        }
+    }
+}
+
+impl Live {
+    fn new(row: Arc<ModelRow>, state: State, exact: Exact) -> Self {
+        Self {
+            row,
+            state,
+            exact,
+            due: None,
+            is_changed: false,
+        }
+    }
+
+    /// The first slot that was not learned from.
+    fn learned(&self) -> u64 {
+        self.state.fed * self.row.rounds.batch
     }
 }
 
@@ -275,6 +332,15 @@ fn schedule(live: &mut Live, due: &mut BTreeSet<(Millis, u64)>) {
 }
 
 impl Tx<'_> {
+    fn run(&mut self, ops: Vec<Op>) -> Result<(), StoreError> {
+        for op in ops {
+            let after = op(self)?;
+            self.after.push(after);
+        }
+        self.store_states()?;
+        self.sweep()
+    }
+
     fn do_what_is_due(&mut self) {
         while let Some(&(at, model)) = self.due.first().filter(|(at, _)| *at <= self.now) {
             self.due.remove(&(at, model));
@@ -292,6 +358,7 @@ impl Tx<'_> {
         };
         let before = live.state.clone();
         for Event::Closed { batch, at } in live.state.tick(self.now, &live.row.rounds) {
+            self.rows.tell(format!("closed {model} {batch} {at}"));
             let model = Arc::clone(&live.row);
             self.after.push(After::Closed { model, batch, at });
         }
@@ -314,13 +381,16 @@ impl Tx<'_> {
         for model in std::mem::take(&mut self.changed) {
             if let Some(live) = self.live.get_mut(&model) {
                 live.is_changed = false;
-                let row = encode(&(&live.state, &live.exact));
-                self.states
-                    .insert(model, row.as_slice())
-                    .map_err(store_error)?;
+                self.rows.put_state(&live.row, &live.state, &live.exact)?;
             }
         }
         Ok(())
+    }
+
+    /// The rounds of a model that the operation said it touches.
+    fn locked(&self, model: u64) -> Result<&Live, StoreError> {
+        let unknown = || corrupted("rounds that were not locked");
+        self.live.get(&model).ok_or_else(unknown)
     }
 
     /// The rounds of a model, to be looked at.
@@ -347,20 +417,20 @@ impl Tx<'_> {
     /// # Errors
     /// Those of the store.
     pub fn take(&mut self, model: u64, id: [u8; 16]) -> Result<Taken, StoreError> {
-        if let Some(slot) = self.slot_of(model, id)? {
-            let stored = self.slot(model, slot)?;
+        if let Some(slot) = self.rows.slot_of(model, id)? {
+            if slot < self.locked(model)?.learned() {
+                return Ok(Taken::Learned);
+            }
+            let stored = self.rows.slot(model, slot)?;
             return Ok(stored.map_or(Taken::Learned, |stored| Taken::Again(slot, stored)));
         }
         let now = self.now;
-        let Some(live) = self.live.get(&model) else {
-            return Ok(Taken::Over);
-        };
-        let row = Arc::clone(&live.row);
+        let row = Arc::clone(&self.locked(model)?.row);
         let slot = self.change(model, |state, _| state.take(now, &row.rounds));
         let Some(slot) = slot.flatten() else {
             return Ok(Taken::Over);
         };
-        self.ids.insert((model, id), slot).map_err(store_error)?;
+        self.rows.put_id(model, id, slot)?;
         Ok(Taken::New(slot))
     }
 
@@ -368,26 +438,16 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Those of the store.
-    pub fn reach(&self, model: u64, id: [u8; 16]) -> Result<Reached, StoreError> {
-        let Some(slot) = self.slot_of(model, id)? else {
+    pub fn reach(&mut self, model: u64, id: [u8; 16]) -> Result<Reached, StoreError> {
+        let Some(slot) = self.rows.slot_of(model, id)? else {
             return Ok(Reached::Unknown);
         };
-        let live = self.live.get(&model);
-        if live.is_none_or(|live| live.state.is_closed(slot, &live.row.rounds)) {
+        let live = self.locked(model)?;
+        if live.state.is_closed(slot, &live.row.rounds) {
             return Ok(Reached::Closed);
         }
-        let stored = self.slot(model, slot)?;
+        let stored = self.rows.slot(model, slot)?;
         Ok(stored.map_or(Reached::Closed, |stored| Reached::Open(slot, stored)))
-    }
-
-    fn slot_of(&self, model: u64, id: [u8; 16]) -> Result<Option<u64>, StoreError> {
-        let slot = self.ids.get((model, id)).map_err(store_error)?;
-        Ok(slot.map(|slot| slot.value()))
-    }
-
-    fn slot(&self, model: u64, slot: u64) -> Result<Option<Slot>, StoreError> {
-        let row = self.slots.get((model, slot)).map_err(store_error)?;
-        row.map(|row| decode(row.value())).transpose()
     }
 
     /// Stores what is in a slot.
@@ -395,9 +455,7 @@ impl Tx<'_> {
     /// # Errors
     /// Those of the store.
     pub fn put_slot(&mut self, model: u64, place: u64, slot: &Slot) -> Result<(), StoreError> {
-        let row = encode(slot);
-        let put = self.slots.insert((model, place), row.as_slice());
-        put.map(|_| ()).map_err(store_error)
+        self.rows.put_slot(model, place, slot)
     }
 
     /// Makes all slots of a person null that are not closed; how many, and how many are closed and
@@ -410,25 +468,17 @@ impl Tx<'_> {
         model: u64,
         person: [u8; 16],
     ) -> Result<(u64, u64), StoreError> {
-        let Some(live) = self.live.get(&model) else {
-            return Ok((0, 0));
-        };
+        let live = self.locked(model)?;
         let closed = live.state.closed * live.row.rounds.batch;
-        let (mut own, mut late) = (Vec::new(), 0);
-        let all = self.slots.range((model, 0)..=(model, u64::MAX));
-        for entry in all.map_err(store_error)? {
-            let (key, row) = entry.map_err(store_error)?;
-            let slot: Slot = decode(row.value())?;
-            if slot.person == Some(person) && key.value().1 < closed {
+        let (first, mut count, mut late) = (live.learned(), 0, 0);
+        for (place, mut slot) in self.rows.slots_of(model, first, person)? {
+            if place < closed {
                 late += 1;
-            } else if slot.person == Some(person) {
-                own.push((key.value().1, slot));
+                continue;
             }
-        }
-        let count = own.len() as u64;
-        for (place, mut slot) in own {
             (slot.deleted, slot.filled) = (true, Filled::Null);
             self.put_slot(model, place, &slot)?;
+            count += 1;
         }
         Ok((count, late))
     }
@@ -439,24 +489,13 @@ impl Tx<'_> {
     /// Those of the store.
     pub fn put_model(&mut self, row: ModelRow) -> Result<Arc<ModelRow>, StoreError> {
         let (number, name) = (row.number, format!("{}/{}", row.tenant, row.name));
-        let bytes = encode(&row);
-        self.models
-            .insert(number, bytes.as_slice())
-            .map_err(store_error)?;
-        self.names
-            .insert(name.as_str(), number)
-            .map_err(store_error)?;
+        self.rows.put_model(&row)?;
+        self.put_number(Named::Names, &name, number)?;
         let row = Arc::new(row);
         match self.live.get_mut(&number) {
             Some(live) => live.row = Arc::clone(&row),
             None => {
-                let live = Live {
-                    row: Arc::clone(&row),
-                    state: State::default(),
-                    exact: Exact::default(),
-                    due: None,
-                    is_changed: false,
-                };
+                let live = Live::new(Arc::clone(&row), State::default(), Exact::default());
                 self.live.insert(number, live);
                 self.mark(number);
             }
@@ -469,17 +508,9 @@ impl Tx<'_> {
     /// # Errors
     /// Those of the store.
     pub fn lock_all(&mut self) -> Result<(), StoreError> {
-        let mut datasets = Vec::new();
-        for entry in self.datasets.iter().map_err(store_error)? {
-            let (key, row) = entry.map_err(store_error)?;
-            let mut row: DatasetRow = decode(row.value())?;
+        for (key, mut row) in self.rows.datasets()? {
             row.locked = true;
-            datasets.push((key.value().to_owned(), encode(&row)));
-        }
-        for (key, row) in datasets {
-            self.datasets
-                .insert(key.as_str(), row.as_slice())
-                .map_err(store_error)?;
+            self.put_dataset(&key, &row)?;
         }
         let models: Vec<ModelRow> = self.live.values().map(|live| (*live.row).clone()).collect();
         for mut model in models {
@@ -496,14 +527,98 @@ impl Tx<'_> {
     /// # Errors
     /// Those of the store.
     pub fn next_number(&mut self) -> Result<u64, StoreError> {
-        let last = self.meta.get("number").map_err(store_error)?;
-        let next = last.map_or(0, |last| last.value()) + 1;
-        self.meta.insert("number", next).map_err(store_error)?;
+        let next = self.rows.number(Named::Meta, "number")?.unwrap_or(0) + 1;
+        self.put_number(Named::Meta, "number", next)?;
         Ok(next)
     }
 
-    /// Stores a release, if its version is new, and forgets the slots of the batches that were
-    /// learned from. Gives the number of publications of this store.
+    fn put_number(&mut self, of: Named, name: &str, number: u64) -> Result<(), StoreError> {
+        self.rows.put_row(of, name, &number.to_le_bytes())
+    }
+
+    /// Makes a tenant; false if it is there.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn put_tenant(&mut self, name: &str) -> Result<bool, StoreError> {
+        if self.has_tenant(name)? {
+            return Ok(false);
+        }
+        self.put_number(Named::Tenants, name, self.now)?;
+        Ok(true)
+    }
+
+    /// Whether there is such a tenant.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn has_tenant(&mut self, name: &str) -> Result<bool, StoreError> {
+        Ok(self.rows.row(Named::Tenants, name)?.is_some())
+    }
+
+    /// A token.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn token(&mut self, id: &str) -> Result<Option<TokenRow>, StoreError> {
+        let row = self.rows.row(Named::Tokens, id)?;
+        row.map(|row| decode(&row)).transpose()
+    }
+
+    /// Stores a token.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn put_token(&mut self, id: &str, row: &TokenRow) -> Result<(), StoreError> {
+        self.rows.put_row(Named::Tokens, id, &encode(row))
+    }
+
+    /// A data set, by `tenant/name`.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn dataset(&mut self, key: &str) -> Result<Option<DatasetRow>, StoreError> {
+        let row = self.rows.row(Named::Datasets, key)?;
+        row.map(|row| decode(&row)).transpose()
+    }
+
+    /// Stores a data set.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn put_dataset(&mut self, key: &str, row: &DatasetRow) -> Result<(), StoreError> {
+        self.rows.put_row(Named::Datasets, key, &encode(row))
+    }
+
+    /// Whether `tenant/name` is a model.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn has_model(&mut self, key: &str) -> Result<bool, StoreError> {
+        Ok(self.rows.row(Named::Names, key)?.is_some())
+    }
+
+    /// Stores a sealed secret, unless there is one.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn put_key(&mut self, name: &str, sealed: &[u8]) -> Result<(), StoreError> {
+        if self.rows.row(Named::Keys, name)?.is_none() {
+            self.rows.put_row(Named::Keys, name, sealed)?;
+        }
+        Ok(())
+    }
+
+    /// Whether this node may publish for a data set, until the commit: nobody takes it over before.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn holds(&mut self, fence: Option<Fence>) -> Result<bool, StoreError> {
+        fence.map_or(Ok(true), |fence| self.rows.holds(fence))
+    }
+
+    /// Stores a release, if its version is new, and has the slots of the batches that were learned
+    /// from swept. Gives the number of publications of this store.
     ///
     /// # Errors
     /// Those of the store.
@@ -513,31 +628,34 @@ impl Tx<'_> {
         (version, release): (u64, Option<ReleaseRow>),
         fed: u64,
     ) -> Result<u64, StoreError> {
-        let count = self.meta.get("published").map_err(store_error)?;
-        let count = count.map_or(0, |count| count.value()) + 1;
-        self.meta.insert("published", count).map_err(store_error)?;
+        let count = self.rows.count_published()?;
         if let Some(release) = release {
-            let there = self.releases.get((model, version)).map_err(store_error)?;
-            let is_new = there.is_none();
-            drop(there);
-            if is_new {
-                let row = encode(&release);
-                self.releases
-                    .insert((model, version), row.as_slice())
-                    .map_err(store_error)?;
-            }
+            self.rows.put_release(model, version, &release)?;
+            self.rows.tell(format!("released {model} {version}"));
         }
-        let Some(live) = self.live.get(&model) else {
-            return Ok(count);
-        };
+        let live = self.locked(model)?;
         let (first, last) = (live.state.fed, fed.max(live.state.fed));
         let batch = live.row.rounds.batch;
-        let range = (model, first * batch)..(model, last * batch);
-        self.slots
-            .retain_in(range, |_, _| false)
-            .map_err(store_error)?;
+        let (first, end) = (first * batch, last * batch);
+        self.sweeps.push_back(Sweep { model, first, end });
         self.change(model, |state, _| state.fed = last);
         Ok(count)
+    }
+
+    /// Removes rows of slots that were learned from, some in each tick.
+    fn sweep(&mut self) -> Result<(), StoreError> {
+        let mut left = SWEPT;
+        while left > 0 {
+            let Some(Sweep { model, first, end }) = self.sweeps.front_mut() else {
+                return Ok(());
+            };
+            let (count, next) = self.rows.drop_slots(*model, *first..*end, left)?;
+            (left, *first) = (left - count, next);
+            if next == *end {
+                self.sweeps.pop_front();
+            }
+        }
+        Ok(())
     }
 
     /// Adds a line to the audit log: names and kinds, no values.
@@ -551,8 +669,8 @@ impl Tx<'_> {
         what: &str,
         subject: &str,
     ) -> Result<(), StoreError> {
-        let (seq, prev) = match self.audit.last().map_err(store_error)? {
-            Some((seq, row)) => (seq.value() + 1, decode::<AuditRow>(row.value())?.hash),
+        let (seq, prev) = match self.rows.last_audit()? {
+            Some((seq, row)) => (seq + 1, row.hash),
             None => (1, [0; 32]),
         };
         let mut row = AuditRow {
@@ -565,11 +683,7 @@ impl Tx<'_> {
             hash: [0; 32],
         };
         row.hash = row.chained(seq);
-        let bytes = encode(&row);
-        self.audit
-            .insert(seq, bytes.as_slice())
-            .map_err(store_error)?;
-        Ok(())
+        self.rows.put_audit(seq, &row)
     }
 }
 
@@ -581,77 +695,5 @@ impl AuditRow {
         let mut hash = Sha256::new();
         hash.update(encode(&(told, &self.subject, self.prev)));
         hash.finalize().into()
-    }
-}
-
-/// Reads a release that was stored.
-///
-/// # Errors
-/// Those of the store.
-pub(crate) fn published(
-    db: &Database,
-    model: u64,
-    version: Option<u64>,
-) -> Result<Option<Published>, StoreError> {
-    let txn = db.begin_read().map_err(store_error)?;
-    let releases = txn.open_table(RELEASES).map_err(store_error)?;
-    let last = version.unwrap_or(u64::MAX);
-    let first = version.unwrap_or(0);
-    let mut range = releases
-        .range((model, first)..=(model, last))
-        .map_err(store_error)?;
-    let Some(entry) = range.next_back() else {
-        return Ok(None);
-    };
-    let (key, row) = entry.map_err(store_error)?;
-    let row: ReleaseRow = decode(row.value())?;
-    Ok(Some(Published {
-        version: key.value().1,
-        at: row.at,
-        file: row.file.into(),
-    }))
-}
-
-/// The slots of a closed batch, in their order; nothing for one that is null.
-///
-/// # Errors
-/// Those of the store.
-pub fn batch_of(
-    db: &Database,
-    model: &ModelRow,
-    batch: u64,
-) -> Result<Vec<Option<Slot>>, StoreError> {
-    let txn = db.begin_read().map_err(store_error)?;
-    let slots = txn.open_table(SLOTS).map_err(store_error)?;
-    let size = model.rounds.batch;
-    let first = batch * size;
-    let mut all: Vec<Option<Slot>> = (0..size).map(|_| None).collect();
-    let range = (model.number, first)..(model.number, first + size);
-    for entry in slots.range(range).map_err(store_error)? {
-        let (key, row) = entry.map_err(store_error)?;
-        let place = (key.value().1 - first) as usize;
-        all[place] = Some(decode(row.value())?);
-    }
-    Ok(all)
-}
-
-/// The rounds of a model, as they are stored.
-///
-/// # Errors
-/// Those of the store.
-pub(crate) fn state_of(db: &Database, model: u64) -> Result<State, StoreError> {
-    Ok(counts_of(db, model)?.0)
-}
-
-/// The rounds of a model, and its exact counts.
-///
-/// # Errors
-/// Those of the store.
-pub(crate) fn counts_of(db: &Database, model: u64) -> Result<(State, Exact), StoreError> {
-    let txn = db.begin_read().map_err(store_error)?;
-    let states = txn.open_table(STATES).map_err(store_error)?;
-    match states.get(model).map_err(store_error)? {
-        Some(row) => decode(row.value()),
-        None => Ok((State::default(), Exact::default())),
     }
 }

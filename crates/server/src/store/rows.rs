@@ -155,6 +155,14 @@ pub struct Published {
     pub file: std::sync::Arc<[u8]>,
 }
 
+impl Published {
+    /// A stored release.
+    pub(crate) fn new(version: u64, row: ReleaseRow) -> Self {
+        let (at, file) = (row.at, row.file.into());
+        Self { version, at, file }
+    }
+}
+
 impl ReleaseRow {
     /// The row of a released model.
     pub(crate) fn new(released: &Released<Model>, at: Millis) -> Result<Self, hushstream::Error> {

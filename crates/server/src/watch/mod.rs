@@ -4,4 +4,4 @@ mod hub;
 mod metrics;
 
 pub use hub::{Event, Hub};
-pub use metrics::Metrics;
+pub use metrics::{Metrics, RouteStatus};

@@ -874,20 +874,19 @@ pub(super) fn operator(
         page.push(&tile(name, &value, note));
     }
     page.push("</dl>");
-    let most = exact.plays.values().max().copied().unwrap_or(0);
-    if most > 0 {
-        let sum: u64 = exact.plays.values().sum();
+    let sum: u64 = exact.plays.values().sum();
+    if sum > 0 {
         let rows: Vec<(String, f64, String)> = exact
             .plays
             .iter()
             .map(|(action, plays)| {
-                let share = 100.0 * *plays as f64 / sum.max(1) as f64;
+                let share = 100.0 * *plays as f64 / sum as f64;
                 let words = format!("{} ({share:.1} %)", grouped(*plays));
                 (action.clone(), *plays as f64, words)
             })
             .collect();
         page.push("<h3>Plays of each action</h3>");
-        page.push(&charts::bars(&rows, most as f64, "only-fill"));
+        page.push(&charts::bars(&rows, sum as f64, "only-fill"));
     }
     page.push("</section>");
     if let Some(released) = released {

@@ -4,10 +4,14 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod api;
+#[path = "../../../postgres/tests/fencing/cluster.rs"]
+mod cluster;
 mod document;
 mod many;
 mod neighbours;
 mod operations;
+mod persons;
 mod recovery;
 mod rounds;
+mod shared;
 mod support;

@@ -105,7 +105,8 @@ fn policies(config: Config) -> (Vec<String>, usize) {
 fn few_open_runs_release_the_same() {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (all, open) = policies(config(one.path()));
-    assert_eq!(open, 8, "six journals and two ledgers");
+    let files = if crate::shared::is_on() { 0 } else { 8 };
+    assert_eq!(open, files, "six journals and two ledgers");
     let mut few = config(two.path());
     (few.open, few.answering) = (3, 2);
     let (same, open) = policies(few);

@@ -19,6 +19,7 @@ fn child() {
         return;
     };
     let mut config = config(Path::new(&folder));
+    crate::shared::of_node(&mut config);
     config.listen = SocketAddr::from(([127, 0, 0, 1], 0));
     config.ops = None;
     serve(config, |_, address| {
@@ -28,16 +29,22 @@ fn child() {
     .unwrap();
 }
 
-struct Process {
-    child: Child,
+pub(crate) struct Process {
+    pub(crate) child: Child,
     address: String,
 }
 
 impl Process {
     fn start(folder: &Path) -> Self {
+        Self::with(folder, &[])
+    }
+
+    /// The same with these variables.
+    pub(crate) fn with(folder: &Path, variables: &[(&str, &str)]) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "recovery::child", "--nocapture"])
             .env(FOLDER, folder)
+            .envs(variables.iter().copied())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -53,8 +60,19 @@ impl Process {
         Self { child, address }
     }
 
+    /// Where it listens.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
     /// One request; nothing if the process is gone.
-    fn call(&self, token: &str, method: &str, path: &str, body: &Value) -> Option<(u16, Value)> {
+    pub(crate) fn call(
+        &self,
+        token: &str,
+        method: &str,
+        path: &str,
+        body: &Value,
+    ) -> Option<(u16, Value)> {
         let mut stream = TcpStream::connect(&self.address).ok()?;
         let body = if body.is_null() {
             String::new()
@@ -82,7 +100,7 @@ impl Drop for Process {
     }
 }
 
-fn settings() -> Value {
+pub(crate) fn settings() -> Value {
     let mut model = banner();
     model["batches"] = json!(20);
     model["close_after"] = Value::Null;
@@ -90,13 +108,18 @@ fn settings() -> Value {
     model
 }
 
-struct Stream {
-    client: String,
-    operator: String,
+pub(crate) struct Stream {
+    pub(crate) client: String,
+    pub(crate) operator: String,
 }
 
 impl Stream {
     fn begin(folder: &Path, process: &Process) -> Self {
+        Self::of(folder, process, &settings())
+    }
+
+    /// The same with these settings of the model.
+    pub(crate) fn of(folder: &Path, process: &Process, model: &Value) -> Self {
         let operator = std::fs::read_to_string(folder.join("operator.token")).unwrap();
         let operator = operator.trim().to_owned();
         let call = |method: &str, path: &str, body: &Value| {
@@ -106,7 +129,7 @@ impl Stream {
         };
         let dataset = json!({"epsilon": 20.0, "delta": 1e-6, "adjacency": "replace-one"});
         call("PUT", "/v1/datasets/people", &dataset);
-        call("PUT", "/v1/models/banner", &settings());
+        call("PUT", "/v1/models/banner", model);
         let made = call(
             "POST",
             "/v1/tenants/main/tokens",
@@ -117,7 +140,7 @@ impl Stream {
     }
 
     /// Asks until it is answered, over crashes: an id never gets a second slot.
-    fn decide(&self, process: &Process, slot: u64) -> Option<Value> {
+    pub(crate) fn decide(&self, process: &Process, slot: u64) -> Option<Value> {
         let age = (slot * 7 % 100) as f64;
         let body = json!({"event_id": format!("e{slot}"), "actions": ["red"],
                           "context": {"age": age, "device": "desk"}});
@@ -127,13 +150,13 @@ impl Stream {
         Some(answer)
     }
 
-    fn reward(&self, process: &Process, slot: u64) -> Option<u16> {
+    pub(crate) fn reward(&self, process: &Process, slot: u64) -> Option<u16> {
         let path = format!("/v1/models/banner/decisions/e{slot}/reward");
         let body = json!({"value": (slot % 2) as f64});
         Some(process.call(&self.client, "POST", &path, &body)?.0)
     }
 
-    fn model(&self, process: &Process) -> Value {
+    pub(crate) fn model(&self, process: &Process) -> Value {
         let path = "/v1/models/banner";
         process
             .call(&self.operator, "GET", path, &Value::Null)
@@ -141,7 +164,7 @@ impl Stream {
             .1
     }
 
-    fn weights(&self, process: &Process, version: u64) -> Value {
+    pub(crate) fn weights(&self, process: &Process, version: u64) -> Value {
         let path = format!("/v1/models/banner/policy?version={version}");
         let (status, file) = process
             .call(&self.operator, "GET", &path, &Value::Null)
@@ -150,7 +173,7 @@ impl Stream {
         file["weights"].clone()
     }
 
-    fn wait_for(&self, process: &Process, released: u64) {
+    pub(crate) fn wait_for(&self, process: &Process, released: u64) {
         let start = std::time::Instant::now();
         while self.model(process)["released"] != json!(released) {
             assert!(start.elapsed().as_secs() < 120, "{}", self.model(process));

@@ -418,3 +418,63 @@ fn nothing_is_lost_and_nothing_counts_twice() {
     });
     outcome.unwrap();
 }
+
+/// Rows of a large batch are swept over several ticks and starts; its slots are learned from at
+/// once, and those of the next batch are as they were.
+#[test]
+fn a_large_batch_is_swept_in_pieces() {
+    let mut real = Simulated::new();
+    let mut row = row();
+    (row.number, row.name) = (2, "large".to_owned());
+    row.rounds = Settings {
+        batch: 1300,
+        ..settings()
+    };
+    let model = Arc::new(row.clone());
+    let id = |slot: u64| {
+        let mut id = [0; 16];
+        id[..8].copy_from_slice(&slot.to_le_bytes());
+        id
+    };
+    let put: Op = Box::new(move |tx| {
+        tx.put_model(row)?;
+        for slot in 0..1310 {
+            assert!(matches!(tx.take(2, id(slot))?, Taken::New(_)));
+            tx.put_slot(2, slot, &Slot::null(id(slot), [0; 16]))?;
+        }
+        Ok(After::Call(Box::new(|| ())))
+    });
+    real.core.tick(0, vec![put]).unwrap();
+    real.core.tick(30, Vec::new()).unwrap();
+    let rows = |real: &Simulated, batch| {
+        let slots = batch_of(&real.db, &model, batch).unwrap();
+        slots.iter().flatten().count()
+    };
+    let publish: Op = Box::new(|tx| {
+        tx.publish(2, (1, None), 1)?;
+        Ok(After::Call(Box::new(|| ())))
+    });
+    real.core.tick(30, vec![publish]).unwrap();
+    let mut left = vec![rows(&real, 0)];
+    let learned = move |real: &mut Simulated| {
+        let look: Op = Box::new(move |tx| {
+            for slot in [0, 511, 512, 1299] {
+                assert!(matches!(tx.take(2, id(slot))?, Taken::Learned));
+                assert!(matches!(tx.reach(2, id(slot))?, Reached::Closed));
+            }
+            assert!(matches!(tx.take(2, id(1300))?, Taken::Again(1300, _)));
+            Ok(After::Call(Box::new(|| ())))
+        });
+        real.core.tick(30, vec![look]).unwrap();
+    };
+    assert_eq!(real.core.next_due(), Some(30), "there is more to sweep");
+    // A stop in between.
+    real.restart();
+    while real.core.next_due().is_some_and(|due| due <= 30) {
+        learned(&mut real);
+        left.push(rows(&real, 0));
+        assert!(left.len() < 10, "it does not end: {left:?}");
+    }
+    assert_eq!(left, [788, 276, 0]);
+    assert_eq!(rows(&real, 1), 10);
+}

@@ -3,6 +3,7 @@
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, header};
 use hushstream_server::clock::{Clock, ManualClock};
+use hushstream_server::config::StoreAddress;
 use hushstream_server::{App, Config, StartError, router};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -35,6 +36,11 @@ pub(crate) fn config(folder: &Path) -> Config {
     config.simulated = true;
     config.seed = Some(5);
     config.workers = 1;
+    if let Some(address) = crate::shared::database_of(folder) {
+        config.store = Some(StoreAddress(address));
+        config.lease = Duration::from_millis(400);
+        config.witness = Some(folder.join("witness"));
+    }
     config
 }
 
@@ -48,8 +54,11 @@ impl Server {
         let clock = Arc::new(ManualClock::at(now));
         let shared: Arc<dyn Clock> = Arc::<ManualClock>::clone(&clock);
         let app = App::start(config, shared)?;
-        let token = std::fs::read_to_string(folder.join("operator.token")).unwrap();
-        let runtime = tokio::runtime::Builder::new_current_thread()
+        // A second node of a store makes no token.
+        let token = std::fs::read_to_string(folder.join("operator.token")).unwrap_or_default();
+        // Threads that wait for a database must not be the only one.
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
             .enable_all()
             .build()
             .unwrap();

@@ -26,8 +26,8 @@ use hushstream_mechanism::losses::{Distance, Features, LinearLoss, Loss, Record}
 use hushstream_mechanism::{Ledger, MemoryStorage, NoStorage, Participation, Raw};
 use hushstream_noise::Key;
 use hushstream_recipes::{
-    Actions, Advice, BanditRequest, BanditRun, ExpertsPlayer, ExpertsRequest, ExpertsRun,
-    RecipeName, ValuesRequest, ValuesRun,
+    Actions, Advice, BanditRequest, BanditRun, ExpertsPlayer, ExpertsRecipe, ExpertsRequest,
+    ExpertsRun, RecipeName, ValuesRequest, ValuesRun,
 };
 use hushstream_sets::{Ball, BoxSet, ConvexSet};
 use std::sync::Arc;
@@ -74,8 +74,8 @@ fn check(
     assert!(share <= most_share, "{name} {share} {points:?}");
 }
 
-fn experts(recipe: RecipeName, budget: Budget, rounds: u64, seed: u64) -> (f64, f64) {
-    let recipe = ExpertsRequest {
+fn planned(recipe: RecipeName, budget: Budget, rounds: u64) -> ExpertsRecipe {
+    ExpertsRequest {
         recipe,
         advice: Advice::Experts(16),
         rounds: Some(rounds),
@@ -87,7 +87,12 @@ fn experts(recipe: RecipeName, budget: Budget, rounds: u64, seed: u64) -> (f64, 
         participation: Participation::OncePerRecord,
     }
     .plan()
-    .unwrap();
+    .unwrap()
+}
+
+/// One expert loses 0.2 a round, the others 0.8, as coins fall.
+fn experts(recipe: RecipeName, budget: Budget, rounds: u64, seed: u64) -> (f64, f64) {
+    let recipe = planned(recipe, budget, rounds);
     let plan = recipe.plan();
     let paid = (budget, plan.charge().unwrap(), plan.scope());
     let key = Key::insecure_from_seed(seed);
@@ -135,6 +140,33 @@ fn dartboards_grow_like_the_root() {
         (0.2, 0.6),
         0.3,
         |rounds, seed| experts(RecipeName::HedgeBatched, approximate, rounds, seed),
+    );
+}
+
+/// With a gap of 0.6 between the best expert and the others, limited updates lose little more in
+/// sixteen times the rounds, and what is certified for the gap is above that, and far below the bound
+/// for any losses.
+#[test]
+fn limited_updates_stop_growing_where_there_is_a_gap() {
+    let pure = Budget::pure(1.0).unwrap();
+    let mut rows = Vec::new();
+    for rounds in [1 << 10, 1 << 14] {
+        let recipe = planned(RecipeName::LimitedUpdates, pure, rounds);
+        let bound = recipe.certified_apart(0.6).unwrap().value;
+        let any = recipe.certified().unwrap().value;
+        let seeds = 0..24;
+        let regrets = seeds.map(|seed| experts(RecipeName::LimitedUpdates, pure, rounds, seed).0);
+        let regret = regrets.sum::<f64>() / 24.0;
+        println!("{rounds}: {regret:.1} measured, {bound:.1} and {any:.1} certified");
+        assert!(
+            regret <= bound && bound < 0.7 * any,
+            "{regret} {bound} {any}"
+        );
+        rows.push((regret, bound));
+    }
+    assert!(
+        rows[1].1 < rows[0].1 + 0.01 && rows[1].0 < 1.5 * rows[0].0,
+        "{rows:?}"
     );
 }
 

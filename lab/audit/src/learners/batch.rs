@@ -1,11 +1,11 @@
-//! Duels against private batch solvers: `limited-updates`, which for δ = 0 chooses among experts
-//! and for δ > 0 descends on convex losses.
+//! Duels against private batch solvers: `limited-updates`, which draws among experts, or descends on
+//! convex losses with Gaussian or L2-Laplace noise.
 //!
 //! A point leaves after records 1, 3 and 7. Record 2 is alone in the only phase of its octave, so
 //! that one Gaussian shows all of it; records 4 to 6 are in two phases.
 
 use super::stage::{Interruption, Terms};
-use super::target::{LineUp, boxed};
+use super::target::{DRAWS, LineUp, boxed};
 use super::{Target, selection};
 use crate::AuditError;
 use crate::duel::{Duel, World};
@@ -46,7 +46,7 @@ fn recipe(target: &Target) -> Result<LimitedUpdates, AuditError> {
 /// The first record that is used, those of later phases, the first among records that react,
 /// interrupted runs.
 pub(super) fn duels(target: &Target) -> Result<LineUp, AuditError> {
-    if target.budget.is_pure() {
+    if target.noise == DRAWS {
         return selection::duels(target);
     }
     let recipe = recipe(target)?;

@@ -66,10 +66,17 @@ impl Target {
             let Ok(plain) = Self::new(recipe, None, budget) else {
                 continue;
             };
-            targets.push(plain.but(|other| other.adjacency = Adjacency::ZeroOut));
-            targets.push(plain.but(|other| {
-                (other.interrupted, other.releases) = (true, super::target::SEVERAL);
-            }));
+            let mut plains = vec![plain];
+            if recipe == RecipeName::LimitedUpdates && budget.is_pure() {
+                // On convex losses too.
+                plains.push(plain.but(|other| other.noise = Noise::L2Laplace));
+            }
+            for plain in plains {
+                targets.push(plain.but(|other| other.adjacency = Adjacency::ZeroOut));
+                targets.push(plain.but(|other| {
+                    (other.interrupted, other.releases) = (true, super::target::SEVERAL);
+                }));
+            }
             if recipe == RecipeName::Exp2Batched {
                 targets.push(plain.but(|other| other.records_a_person = 2));
             }

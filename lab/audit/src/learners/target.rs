@@ -24,6 +24,8 @@ const ITERATES: u64 = 7;
 /// So many releases where none of them hides another: answers, one-point gradients, the points of
 /// three octaves.
 pub(super) const SEVERAL: u64 = 7;
+/// Of a solver: that it draws among experts, which adds no noise.
+pub(super) const DRAWS: Noise = Noise::Laplace;
 
 /// What is claimed of a target, and the streams that try to refute it.
 pub(super) type LineUp = (Terms, Vec<Box<dyn Duel>>);
@@ -71,6 +73,7 @@ impl Target {
             _ if !budget.is_pure() => Noise::Gaussian,
             RecipeName::Ftrl => Noise::Laplace,
             _ if recipe.entry().mechanism == MechanismKind::Feedback => Noise::Laplace,
+            _ if recipe.entry().mechanism == MechanismKind::Batch => DRAWS,
             _ => Noise::L2Laplace,
         };
         let (on, releases) = match recipe.entry().mechanism {
@@ -111,8 +114,9 @@ impl Target {
             (MechanismKind::Iterate, _) => self.noise != Noise::Laplace,
             (MechanismKind::SparseTree, _) => self.noise == Noise::Gaussian,
             (MechanismKind::Feedback, _) => self.noise != Noise::L2Laplace,
-            // Where no noise is added, or one kind only, the budget decides.
-            (MechanismKind::Selection | MechanismKind::Batch, _) => self.noise != Noise::Laplace,
+            // Where no noise is added the budget decides.
+            (MechanismKind::Selection, _) => self.noise != Noise::Laplace,
+            (MechanismKind::Batch, _) => true,
             (MechanismKind::Values(_), _) => self.noise != Noise::Laplace,
             (_, sum) => sum.is_some_and(|sum| self.recipe.accepts(sum, self.noise).is_ok()),
         }
@@ -122,7 +126,7 @@ impl Target {
     pub fn noise_added(&self) -> Option<Noise> {
         let draws = match self.recipe.entry().mechanism {
             MechanismKind::Selection => true,
-            MechanismKind::Batch => self.budget.is_pure(),
+            MechanismKind::Batch => self.noise == DRAWS,
             _ => false,
         };
         (!draws).then_some(self.noise)

@@ -18,7 +18,8 @@ use hushstream_mechanism::{
     Released, Scope, Transcript, Windowed,
 };
 use hushstream_noise::{
-    Address, Coin, Dyadic, ExponentialChoice, Instance, Key, Recorder, RoundedGaussian, Source,
+    Address, Coin, Dyadic, ExponentialChoice, Instance, Key, L2Laplace, Recorder, RoundedGaussian,
+    Source,
 };
 use hushstream_recipes::{
     Actions, Advice, Ask, Averaged, BanditRecipe, BanditRequest, BanditRun, ExpertsRecipe,
@@ -163,7 +164,7 @@ pub(crate) fn paid(
 ) -> (Ledger, Grant, Shelf) {
     // Room for several runs, and for the precision of their draws.
     let (budget, reserve) = if filter == FilterKind::Pure {
-        (Budget::pure(20.0).unwrap(), 1e-6)
+        (Budget::pure(41.0).unwrap(), 0.1)
     } else {
         (Budget::approx(25.0, 0.5).unwrap(), 0.1)
     };
@@ -1228,19 +1229,12 @@ pub(crate) struct OnSolver {
 }
 
 impl OnSolver {
+    /// With a loss that is smooth, or with one that has a corner.
     pub(crate) fn plan(
-        adjacency: Adjacency,
-        place: u64,
-        persons: u64,
-    ) -> Result<Self, RecipeError> {
-        Self::plan_with(Link::Huber(0.5), adjacency, place, persons)
-    }
-
-    pub(crate) fn plan_with(
         link: Link,
+        noise: Noise,
         adjacency: Adjacency,
-        place: u64,
-        persons: u64,
+        (place, persons): (u64, u64),
     ) -> Result<Self, RecipeError> {
         let bounds = Bounds::new(1.0, (-1.0, 1.0), 1.0).unwrap();
         let loss: Arc<dyn Loss> = Arc::new(LinearModel::new(1, link, bounds).unwrap());
@@ -1248,11 +1242,12 @@ impl OnSolver {
         let recipe = LimitedUpdatesRequest {
             loss: loss.clone(),
             set: set.clone(),
-            budget: Self::budget(),
+            budget: Self::budget(noise),
             adjacency,
             participation: participation(persons),
         }
         .plan()?;
+        assert_eq!(recipe.plan().noise(), noise);
         Ok(Self {
             recipe,
             loss,
@@ -1265,8 +1260,12 @@ impl OnSolver {
     }
 
     /// So large that noise does not reach the boundary, where a projection would hide it.
-    fn budget() -> Budget {
-        Budget::approx(30.0, 1e-6).unwrap()
+    fn budget(noise: Noise) -> Budget {
+        if noise.is_pure() {
+            Budget::pure(20.0).unwrap()
+        } else {
+            Budget::approx(30.0, 1e-6).unwrap()
+        }
     }
 
     fn record(pull: Pull) -> Record {
@@ -1289,16 +1288,28 @@ impl OnSolver {
         phases.map(|i| self.recipe.plan().sigma(size, i)).collect()
     }
 
+    /// Their scales: on one number, pure noise of scale c has the variance 2c².
+    fn scales(&self, size: u64) -> Vec<f64> {
+        let variance = self.recipe.plan().noise().variance(1);
+        let sigmas = self.sigmas(size).into_iter();
+        sigmas.map(|sigma| sigma / variance.sqrt()).collect()
+    }
+
     /// The noise that an epoch of so many records adds, drawn once more from the addresses of its
     /// phases.
     pub(crate) fn noise(&self, size: u64, key: &Key) -> f64 {
         let instance = Instance::fresh(key, self.number, 0).unwrap();
         let source = Source::open(key, instance, self.number * 128);
-        let noises = (1..).zip(self.sigmas(size)).map(|(phase, sigma)| {
+        let noises = (1..).zip(self.scales(size)).map(|(phase, scale)| {
             let mut noise = [0];
             let node = u64::from(size.ilog2()) << 8 | phase;
-            RoundedGaussian::STANDARD.fill(&source, node, 0, &mut noise);
-            sigma * noise[0] as f64 / (1_u64 << 30) as f64
+            match self.recipe.plan().noise() {
+                Noise::Gaussian => RoundedGaussian::STANDARD.fill(&source, node, 0, &mut noise),
+                _ => L2Laplace::new(1, 1 << 30)
+                    .unwrap()
+                    .fill(&source, node, 0, &mut noise),
+            }
+            scale * noise[0] as f64 / (1_u64 << 30) as f64
         });
         noises.sum()
     }
@@ -1322,8 +1333,11 @@ impl OnSolver {
 impl Play for OnSolver {
     fn name(&self) -> String {
         format!(
-            "limited-updates, {:?}, {:?}, record {}",
-            self.adjacency, self.participation, self.place
+            "limited-updates, {}, {:?}, {:?}, record {}",
+            self.recipe.plan().noise(),
+            self.adjacency,
+            self.participation,
+            self.place
         )
     }
 
@@ -1400,6 +1414,7 @@ impl Play for OnSolver {
         let places = self.place..(self.place + most).min(RELEASES + 1);
         let mut phases: Vec<_> = places.map(Self::phase).collect();
         phases.dedup();
+        let is_pure = self.recipe.plan().noise().is_pure();
         let mut shares = 0.0;
         let mut octaves: Vec<Vec<u32>> = vec![Vec::new(); differences.len()];
         for (size, phase) in phases.into_iter().flatten() {
@@ -1413,13 +1428,14 @@ impl Play for OnSolver {
                 "an unused record moved"
             );
             if let Some(first) = phases.first() {
-                let sigma = self.recipe.plan().sigma(1 << octave, *first);
-                shares += ((difference - before) / sigma).powi(2);
+                let scale = self.scales(1 << octave)[*first as usize - 1];
+                let share = (difference - before).abs() / scale;
+                shares += if is_pure { share } else { share * share };
                 moved = true;
             }
             before = difference;
         }
-        shares.sqrt()
+        if is_pure { shares } else { shares.sqrt() }
     }
 }
 

@@ -134,7 +134,6 @@ fn one_record_moves_no_phase_by_more_than_was_paid() {
     for adjacency in ADJACENCIES {
         for place in 1..=RELEASES {
             for persons in [1, 2, 3] {
-                let cell = OnSolver::plan(adjacency, place, persons).unwrap();
                 let least = match (OnSolver::phase(place), persons) {
                     // The first record of a phase moves every iterate of it, the others fewer: of
                     // four iterates the first three records move 4, 3 and 2.
@@ -143,10 +142,20 @@ fn one_record_moves_no_phase_by_more_than_was_paid() {
                     (Some((8, 1)), 3) if place == 8 => 0.74,
                     _ => 0.0,
                 };
-                check(&cell, least);
-                // Implicit steps, on a loss with a corner.
-                let corner = OnSolver::plan_with(Link::Absolute, adjacency, place, persons);
-                check(&corner.unwrap(), least);
+                // Gradient steps, and implicit ones on a loss with a corner.
+                for link in [Link::Huber(0.5), Link::Absolute] {
+                    for noise in [Noise::Gaussian, Noise::L2Laplace] {
+                        let cell = OnSolver::plan(link, noise, adjacency, (place, persons));
+                        // Pure noise has long tails: a start may be so near a target that the loss
+                        // is flatter.
+                        let tails = if noise.is_pure() && persons > 1 {
+                            0.2
+                        } else {
+                            0.0
+                        };
+                        check(&cell.unwrap(), least - tails);
+                    }
+                }
             }
         }
     }
