@@ -318,8 +318,8 @@ def damaged(how):
         clear(code, error)
         told[f"{name}: {'refused in words' if code == 2 else 'went on'}"] += 1
         paid = case.charges()
-        if paid and paid[0] > 1:
-            raise Wrong(f"charged {paid} after {name} was {how}")
+        if paid and paid[0] > 1 or code == 0 and paid != whole["paid"]:
+            raise Wrong(f"charged {paid} after {name} was {how}, and once is {whole['paid']}")
         if code == 0 and not case.released().startswith(seen):
             raise Wrong(f"releases are others after {name} was {how}")
         if code == 2 and case.released() != seen and not case.released().startswith(seen):
