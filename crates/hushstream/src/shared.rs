@@ -4,7 +4,7 @@ use crate::budget;
 use crate::error::{Context, Result, refuse};
 use crate::ledgers::{self, Statement};
 use hushstream_account::{Adjacency, Budget, FilterKind};
-use hushstream_mechanism::{FileStorage, Ledger, LedgerError, Scope, Storage};
+use hushstream_mechanism::{FileStorage, Ledger, LedgerError, MemoryStorage, Scope, Storage};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -85,6 +85,15 @@ impl SharedLedger {
         let reserve = PRECISION * budget.delta();
         let ledger = Ledger::create_reserving(storage, budget, kind, scope, reserve);
         Ok(Self::new(ledger?))
+    }
+
+    /// Whether there can be a ledger with this budget: nothing is made.
+    ///
+    /// # Errors
+    /// As [`SharedLedger::create_in`].
+    pub fn check(budget: Budget, adjacency: Adjacency, per_person: bool) -> Result<()> {
+        let storage = MemoryStorage::default();
+        Self::create_in(storage, budget, adjacency, per_person).map(drop)
     }
 
     /// Opens the ledger of a data set.

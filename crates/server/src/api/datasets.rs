@@ -6,8 +6,8 @@ use crate::rounds::Filled;
 use crate::store::{DatasetRow, Lane, Reached, Touches};
 use crate::told::{ForOperator, Operators, Overseers, Public};
 use axum::http::Method;
-use hushstream::OperatorOnly;
 use hushstream::ledgers::Statement;
+use hushstream::{Adjacency, Budget, OperatorOnly, SharedLedger};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -94,6 +94,18 @@ async fn put(call: Call) -> Result<Public, Problem> {
         let told = "allowed: epsilon above 0 and at most 10⁶, delta between 0 and 1";
         return Err(Problem::unprocessable(told).at("epsilon"));
     }
+    // A budget that no ledger can keep is refused before anything is stored.
+    let adjacency = if zero_out {
+        Adjacency::ZeroOut
+    } else {
+        Adjacency::ReplaceOne
+    };
+    let budget = Budget::approx(wanted.epsilon, wanted.delta);
+    let checked = budget.map_err(|error| Problem::unprocessable(error.to_string()));
+    let checked = checked.and_then(|budget| {
+        SharedLedger::check(budget, adjacency, wanted.persons).map_err(Problem::from)
+    });
+    checked.map_err(|problem| problem.at("epsilon"))?;
     let tenant = call.tenant()?.to_owned();
     let (name, who) = (
         call.param("dataset").to_owned(),

@@ -417,3 +417,27 @@ fn deferred_decisions_count_once_they_are_activated_and_a_pause_takes_no_slots()
         404
     );
 }
+
+#[test]
+fn a_budget_that_no_ledger_can_keep_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), START);
+    let put = |epsilon: f64, delta: f64| {
+        let body = json!({"epsilon": epsilon, "delta": delta, "adjacency": "zero-out"});
+        server.call(&server.operator, "PUT", "/v1/datasets/people", &body)
+    };
+    let refused = put(5e-324, 5e-324);
+    assert_eq!(refused.0, 422, "{refused:?}");
+    assert!(
+        !refused.1.contains("/"),
+        "no path of the server: {refused:?}"
+    );
+    let path = "/v1/datasets/people";
+    assert_eq!(server.call(&server.operator, "GET", path, &NOTHING).0, 404);
+    let all = server.call(&server.operator, "GET", "/v1/datasets", &NOTHING);
+    assert_eq!(
+        (all.0, all.json()["datasets"].as_array().unwrap().len()),
+        (200, 0)
+    );
+    assert_eq!(put(1.0, 1e-6).0, 201);
+}
