@@ -73,8 +73,8 @@ pub(crate) struct Commit {
     /// The number of the batch; one more than the last.
     #[arg(long)]
     batch: u64,
-    /// The partitions of the batch, separated by commas: name=start:end, or the name of a file whose
-    /// rows are all in it.
+    /// The partitions of the batch, separated by commas: name=start:end, or the name of a file
+    /// whose rows are all in it.
     #[arg(long, value_delimiter = ',')]
     positions: Vec<String>,
     /// State that no record of a new source was ever learned: the first new record of every

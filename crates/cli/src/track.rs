@@ -305,8 +305,8 @@ fn shown(table: &Table, confidence: f64) -> String {
     )
 }
 
-/// Lines of one statistic over time, from the file of all tables: over the last ticks if such a span
-/// was asked for, of every tick otherwise. Values that are not listed have no line.
+/// Lines of one statistic over time, from the file of all tables: over the last ticks if such a
+/// span was asked for, of every tick otherwise. Values that are not listed have no line.
 fn picture(releases: &Path, show: Option<&str>) -> Result<String> {
     let file = BufReader::new(std::fs::File::open(releases)?);
     let (mut lines, mut times) = (Vec::<series::Line>::new(), Vec::new());

@@ -129,8 +129,9 @@ fn a_file_is_tracked_by_its_times() {
     near(value(&tables[0], "tick", Some("(other)"), "count"), 16.0);
 }
 
-/// A row that is changed, also into one that cannot be read, moves no other row to another tick: the
-/// noise of two runs with one seed is the same, and counts differ by that row alone, in its tick.
+/// A row that is changed, also into one that cannot be read, moves no other row to another tick:
+/// the noise of two runs with one seed is the same, and counts differ by that row alone, in its
+/// tick.
 #[test]
 fn the_content_of_a_row_moves_no_other_row() {
     let rows = rows();

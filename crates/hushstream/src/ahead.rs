@@ -38,8 +38,9 @@ pub(crate) struct Ahead {
 }
 
 impl Ahead {
-    /// Starts reading, or gives the reader back where the system has no room for a thread. Rows of a live stream are handed over before the next one has to be waited
-    /// for. No more than `most` rows are read.
+    /// Starts reading, or gives the reader back where the system has no room for a thread. Rows of
+    /// a live stream are handed over before the next one has to be waited for. No more than `most`
+    /// rows are read.
     pub(crate) fn new(reader: Reader, is_live: bool, most: u64) -> Result<Self, Box<Reader>> {
         let (sender, blocks) = sync_channel::<Block>(WAITING);
         let (give, take) = sync_channel::<Reader>(1);

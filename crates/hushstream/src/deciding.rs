@@ -12,9 +12,9 @@
 //! and the ledger hold before the first answer. (A number in its place would come twice after a
 //! disk is restored.)
 //!
-//! A program that keeps slots itself, on a disk or for several processes, decides with the published
-//! policy ([`Model::decider`](crate::Model::decider)), closes batches itself, and feeds every slot
-//! of a closed batch in order: [`Run::learn_decision`], [`Run::learn_empty`].
+//! A program that keeps slots itself, on a disk or for several processes, decides with the
+//! published policy ([`Model::decider`](crate::Model::decider)), closes batches itself, and feeds
+//! every slot of a closed batch in order: [`Run::learn_decision`], [`Run::learn_empty`].
 
 use crate::decisions::{Decision, scaled};
 use crate::error::{Error, Result, refuse};
@@ -211,9 +211,9 @@ impl Run {
 
     /// Learns from the decision of the next slot, which was made with a published policy of this
     /// run: its context, action and probability as [`Decider`](crate::Decider) tells them, and the
-    /// last reward before its batch was closed. Without a reward it is the default one. For programs
-    /// that keep slots themselves: feed every slot once, in order, and those that nobody filled by
-    /// [`Run::learn_empty`]; [`Run::records`] is the next one, also after a resume.
+    /// last reward before its batch was closed. Without a reward it is the default one. For
+    /// programs that keep slots themselves: feed every slot once, in order, and those that nobody
+    /// filled by [`Run::learn_empty`]; [`Run::records`] is the next one, also after a resume.
     ///
     /// ```
     /// use hushstream::noise::{Instance, Key, Source};

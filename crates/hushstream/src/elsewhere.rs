@@ -169,8 +169,8 @@ impl Worker {
         &self.reading.columns
     }
 
-    /// Adds one row. A value that cannot be read makes the record empty: what one person states does
-    /// not stop a worker.
+    /// Adds one row. A value that cannot be read makes the record empty: what one person states
+    /// does not stop a worker.
     ///
     /// # Errors
     /// More rows than a batch holds; a row without one of the columns.

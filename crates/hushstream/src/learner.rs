@@ -119,8 +119,8 @@ pub struct Data {
     pub format: Option<String>,
     /// The schema of the columns.
     pub schema: SchemaSpec,
-    /// The layout of the columns, if rows come from other machines and the schema alone does not tell
-    /// it.
+    /// The layout of the columns, if rows come from other machines and the schema alone does not
+    /// tell it.
     pub layout: Option<Layout>,
     /// Whether quoted fields may contain line breaks.
     pub multiline: bool,

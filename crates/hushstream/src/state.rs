@@ -110,8 +110,8 @@ fn without(flags: &[String], others: &[String]) -> String {
     left.map(setting).collect::<Vec<_>>().join(" ")
 }
 
-/// Seals the key of a run before it is stored in its state folder: for programs that keep keys under
-/// a master key. What it opens must be what it sealed.
+/// Seals the key of a run before it is stored in its state folder: for programs that keep keys
+/// under a master key. What it opens must be what it sealed.
 pub trait KeySeal: Send + Sync {
     /// Seals a key.
     ///

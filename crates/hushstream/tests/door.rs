@@ -241,8 +241,8 @@ fn what_is_not_stated_is_told() {
     assert_eq!(run.records(), 0);
 }
 
-/// A live bandit is asked for its play before the loss is known, and learns what a run that is given
-/// all losses learns: only the played arm is looked at.
+/// A live bandit is asked for its play before the loss is known, and learns what a run that is
+/// given all losses learns: only the played arm is looked at.
 #[test]
 fn a_live_bandit_plays_before_its_answer() {
     let described = || stated(Learner::bandit(3)).batch(1).simulated(11);

@@ -1,4 +1,4 @@
-//! Every example runs. `cargo test` builds the examples beside the tests.
+//! Every example runs (`cargo test` builds the examples beside the tests), and comments fit a page.
 
 use std::path::Path;
 use std::process::Command;
@@ -21,4 +21,36 @@ fn every_example_runs() {
         count += 1;
     }
     assert!(count >= 8, "{count}");
+}
+
+/// Rows of tables cannot be broken, and neither can code that a comment quotes.
+#[test]
+fn comments_have_at_most_100_columns() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut folders: Vec<_> = ["crates", "lab", "benches", "fuzz"]
+        .map(|name| root.join(name))
+        .into();
+    let mut lines = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            if path.extension().is_none_or(|ending| ending != "rs") {
+                continue;
+            }
+            for line in std::fs::read_to_string(&path).unwrap().lines() {
+                let text = line.trim_start();
+                let quoted = ["//! |", "/// |", "//! //", "/// //"];
+                let is_prose =
+                    text.starts_with("//") && !quoted.iter().any(|q| text.starts_with(q));
+                let length = line.chars().count();
+                assert!(!is_prose || length <= 100, "{}: {line}", path.display());
+                lines += usize::from(is_prose);
+            }
+        }
+    }
+    assert!(lines > 10_000, "{lines}");
 }

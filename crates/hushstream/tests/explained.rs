@@ -47,8 +47,8 @@ fn nothing(rows: u32) -> String {
     (0..rows).fold("a,gain,c,d,y\n".to_owned(), |text, i| text + &row(i))
 }
 
-/// On a stream of nothing, weights are noise with the stated deviation, and intervals hold the score
-/// without noise, 0, as often as they say.
+/// On a stream of nothing, weights are noise with the stated deviation, and intervals hold the
+/// score without noise, 0, as often as they say.
 #[test]
 fn the_stated_deviation_is_that_of_the_noise() {
     for passes in [1, 20] {
@@ -90,7 +90,8 @@ fn the_stated_deviation_is_that_of_the_noise() {
 }
 
 /// Where there is something to learn, weights and scores stay around their means over many seeds at
-/// least about as often as intervals say: the stated deviation counts no correction by later records.
+/// least about as often as intervals say: the stated deviation counts no correction by later
+/// records.
 #[test]
 fn intervals_hold_where_something_is_learned() {
     let mut table = "a,gain,c,d,y\n".to_owned();
@@ -214,7 +215,8 @@ fn effects_of_categories_add_up_to_the_score() {
     assert!(model.interval(&row, 1.0).is_err());
 }
 
-/// A curve in the units of its column: the points are the knots of both scales, from bound to bound.
+/// A curve in the units of its column: the points are the knots of both scales, from bound to
+/// bound.
 #[test]
 fn curves_are_in_the_units_of_their_columns() {
     let mut table = "a,gain,c,d,y\n".to_owned();

@@ -19,9 +19,10 @@
 //! gradient points back. Where the same records are read again and again, the releases tell: with g
 //! and g′ the gradients of two readings and P = (I/η + …)⁻¹, q = 1 − ⟨g′, Pg⟩/⟨g, Pg⟩ is the
 //! curvature along the last step, in units in which a step of 1 ends in the minimum and one of 2
-//! turns round for ever. Where q is above 1.25, D is multiplied by q, at most by 2 at once. It never
-//! needs more than the number m of columns, which share ‖φ‖² ≤ 1 and have at most four hats each: by
-//! Cauchy and Schwarz E[φφᵀ] ≤ 2mD, so beside mD no step is more than twice as long as fits.
+//! turns round for ever. Where q is above 1.25, D is multiplied by q, at most by 2 at once. It
+//! never needs more than the number m of columns, which share ‖φ‖² ≤ 1 and have at most four hats
+//! each: by Cauchy and Schwarz E[φφᵀ] ≤ 2mD, so beside mD no step is more than twice as long as
+//! fits.
 //!
 //! **Cells** take a Newton step each, shrunk as a Wiener filter shrinks a signal in noise: with
 //! g = G/a and H = c·C/(ρa), a the length of a cell and c the curvature of the loss,
@@ -29,8 +30,8 @@
 //! v = −g·H/((1 + b·M/t)·H² + (s_H/τ)²), s_H = c·s/(κρa).
 //!
 //! b·M/t steadies the first rounds, in which all M tables explain the same residuals. **What is
-//! published** is an average of the iterates in which later ones weigh more, w̄ += 4/(t+4)·(w − w̄):
-//! it carries far less noise than the last iterate. Records are asked at the iterate itself.
+//! published** is an average of the iterates in which later ones weigh more, w̄ += 4/(t+4)·(w −
+//! w̄): it carries far less noise than the last iterate. Records are asked at the iterate itself.
 //!
 //! **What is proved**: nothing about regret. The step size is fixed, so the classical bounds of
 //! dual averaging hold for the curves alone, and are far above what is measured. Privacy does not
@@ -531,8 +532,8 @@ mod tests {
         assert_eq!(learner.published(), learner.iterate());
     }
 
-    /// Means are per record that came: 15 records in three batches of up to 20 are those of a learner
-    /// whose batches hold 5, but for the pull of a batch, which is that of a full one.
+    /// Means are per record that came: 15 records in three batches of up to 20 are those of a
+    /// learner whose batches hold 5, but for the pull of a batch, which is that of a full one.
     #[test]
     fn means_are_of_the_records_that_came() {
         for (cells, scores) in [(0, 1), (6, 3)] {

@@ -36,11 +36,11 @@
 //! k-th round, [`LeastSquares::every`]: a public function of the round alone) two Cholesky
 //! factorisations of p³/3 operations if V̂ is positive definite, otherwise an eigendecomposition of
 //! about 10p³, when the iterate is first asked for. Between due rounds, which are at most k apart,
-//! it stays: the leader moves by at most G/(αj) in round j, which at most k − 1 rounds feel, so G²/2
-//! becomes (k − ½)G². The noise that round t feels is that of the due round s(t) before it, and
-//! Σ1/s(t) ≤ ⌈log₂ k⌉ + 1 + ln(T/k): a term of at most 1 for each power of two below k and of at
-//! most 1/m for each m·k. So 1 + ln T before the noise grows by ⌈log₂ k⌉ − ln k. The default is every
-//! round for p ≤ 12 and k = ⌈p/12⌉ above, which keeps the work at O(p²) per round.
+//! it stays: the leader moves by at most G/(αj) in round j, which at most k − 1 rounds feel, so
+//! G²/2 becomes (k − ½)G². The noise that round t feels is that of the due round s(t) before it,
+//! and Σ1/s(t) ≤ ⌈log₂ k⌉ + 1 + ln(T/k): a term of at most 1 for each power of two below k and of
+//! at most 1/m for each m·k. So 1 + ln T before the noise grows by ⌈log₂ k⌉ − ln k. The default is
+//! every round for p ≤ 12 and k = ⌈p/12⌉ above, which keeps the work at O(p²) per round.
 
 use hushstream_account::ParameterError;
 use hushstream_sets::{Ball, ConvexSet};

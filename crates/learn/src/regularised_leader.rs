@@ -68,8 +68,8 @@ impl RegularisedLeader {
         Self::new(Arc::new(Squares::new(set)?), rate)
     }
 
-    /// The leader of any regulariser, with learning rate η = `rate`. It begins where the regulariser
-    /// is least.
+    /// The leader of any regulariser, with learning rate η = `rate`. It begins where the
+    /// regulariser is least.
     ///
     /// # Errors
     /// A rate that is not positive and finite.

@@ -311,8 +311,8 @@ fn estimates_of_experts_are_unbiased() {
     }
 }
 
-/// The best arm changes in every round, and one expert of two hundred knows it: within the bound, far
-/// below any fixed arm, and below what the experts as arms are certified.
+/// The best arm changes in every round, and one expert of two hundred knows it: within the bound,
+/// far below any fixed arm, and below what the experts as arms are certified.
 #[test]
 fn regret_against_the_best_expert_is_within_the_bound() {
     let (rounds, noise, shape) = (30_000, FeedbackNoiseSize::Laplace(0.5), (200, 3));

@@ -1,5 +1,5 @@
-//! A regulariser from outside, and the certified regret of each: measured below it, with noise of one
-//! law before every play.
+//! A regulariser from outside, and the certified regret of each: measured below it, with noise of
+//! one law before every play.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -13,8 +13,8 @@ use hushstream_sets::{ConvexSet, L1Ball, Simplex};
 use std::sync::Arc;
 
 /// Tsallis entropy on the simplex, −2Σ√xᵢ: its second derivative is xᵢ^(−3/2)/2 ≥ ½, so it is
-/// ½-strongly convex in L2. The leader is xᵢ = (η·lᵢ + λ)⁻², λ by Newton's method from the left, where
-/// the sum of these is convex and falls.
+/// ½-strongly convex in L2. The leader is xᵢ = (η·lᵢ + λ)⁻², λ by Newton's method from the left,
+/// where the sum of these is convex and falls.
 #[derive(Debug)]
 struct Tsallis(Simplex);
 
@@ -51,8 +51,8 @@ impl Regulariser for Tsallis {
     }
 }
 
-/// Losses that switch sides, on average over runs, with N(0, s²) in every coordinate of every prefix
-/// sum, the one over no losses too.
+/// Losses that switch sides, on average over runs, with N(0, s²) in every coordinate of every
+/// prefix sum, the one over no losses too.
 fn check(regulariser: &Arc<dyn Regulariser>, deviation: f64, lowest: impl Fn(&[f64]) -> f64) {
     const ROUNDS: usize = 600;
     const RUNS: u64 = 20;

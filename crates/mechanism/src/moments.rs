@@ -8,14 +8,14 @@
 //! null. So whatever the floats did, a record is integers within these bounds, or nothing. A batch
 //! is summed exactly: M = Σqqᵀ and u = Σs·q (`block.rs`).
 //!
-//! **To the lattice.** A complete item is mapped to the lattice once: M_ii for every i, then √2·M_ij
-//! for i < j row by row, then κ·u_i, where M is in units of Q² and u of QS. This is the isometric
-//! form: independent noise on every coordinate is symmetric noise on the matrix. κ is the weight of
-//! the target's block ([`TargetWeight`]). In these units a record's point is (vvᵀ, κ·y·v) with
-//! ‖v‖ ≤ 1, |y| ≤ 1, of length at most √(1 + κ²): that is the bound, and the radius is its image.
-//! So with c = radius/√(1 + κ²) the integers are trunc(c·M_ii/Q²), trunc(√2·c·M_ij/Q²) and
-//! trunc(κ·c·u_i/QS), where c, √2·c and κ·c are fixed-point numbers rounded *down* by integer square
-//! roots ([`Image`]).
+//! **To the lattice.** A complete item is mapped to the lattice once: M_ii for every i, then
+//! √2·M_ij for i < j row by row, then κ·u_i, where M is in units of Q² and u of QS. This is the
+//! isometric form: independent noise on every coordinate is symmetric noise on the matrix. κ is the
+//! weight of the target's block ([`TargetWeight`]). In these units a record's point is (vvᵀ, κ·y·v)
+//! with ‖v‖ ≤ 1, |y| ≤ 1, of length at most √(1 + κ²): that is the bound, and the radius is its
+//! image. So with c = radius/√(1 + κ²) the integers are trunc(c·M_ii/Q²), trunc(√2·c·M_ij/Q²) and
+//! trunc(κ·c·u_i/QS), where c, √2·c and κ·c are fixed-point numbers rounded *down* by integer
+//! square roots ([`Image`]).
 //!
 //! *Claim.* Two items that differ in one record are at most δ·radius + √D apart, D coordinates,
 //! with δ² = (2 + 2κ² + κ⁴/2)/(1 + κ²) for κ² ≤ 2 and 4κ²/(1 + κ²) above; if one of the two records
@@ -30,13 +30,14 @@
 //!
 //! Truncation does not lengthen: an item of B records is no longer than B·radius.
 //!
-//! **Several classes** share one matrix: the target is the unit vector y ∈ ℝᴷ of the record's class,
-//! and κ·y_k·v follows class by class. The proof uses y only through ‖y‖ ≤ 1 and |⟨y, y'⟩| ≤ 1, so K
-//! classes cost no more sensitivity than one number; K separate problems would cost √K.
+//! **Several classes** share one matrix: the target is the unit vector y ∈ ℝᴷ of the record's
+//! class, and κ·y_k·v follows class by class. The proof uses y only through ‖y‖ ≤ 1 and |⟨y, y'⟩| ≤
+//! 1, so K classes cost no more sensitivity than one number; K separate problems would cost √K.
 //!
 //! **What rounding costs.** A feature moves by at most R/2¹³ (R/2¹² if truncated), a target by
-//! Y/2¹⁶. Random rounding errors put a ridge of n·R²/(12·2²⁴) on the matrix of n records, 10⁻⁵ of its
-//! eigenvalues at p = 2000 features spread over the ball. [`Moments::rounding`] is the worst case.
+//! Y/2¹⁶. Random rounding errors put a ridge of n·R²/(12·2²⁴) on the matrix of n records, 10⁻⁵ of
+//! its eigenvalues at p = 2000 features spread over the ball. [`Moments::rounding`] is the worst
+//! case.
 //!
 //! Products are formed here, from clipped data: a clip of the product is no substitute (erratum J2
 //! is a bound of R where R² is needed), and δ < 2 holds only because of where the points come from.

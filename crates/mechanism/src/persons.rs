@@ -2,10 +2,10 @@
 //! person-level guarantee.
 //!
 //! A contribution beyond the limit becomes null, and the round still counts; this is never
-//! published. Persons are identified by a 64-bit name. A hash will do. Two persons with the same hash
-//! share one limit: under replace-one that nulls more records and breaks nothing; under zero-out the
-//! one's records could take the other's turns, so names must differ there. Among n persons two hashes
-//! are the same with probability below n²/2⁶⁵.
+//! published. Persons are identified by a 64-bit name. A hash will do. Two persons with the same
+//! hash share one limit: under replace-one that nulls more records and breaks nothing; under
+//! zero-out the one's records could take the other's turns, so names must differ there. Among n
+//! persons two hashes are the same with probability below n²/2⁶⁵.
 
 use crate::durable::{DiaryError, append, decode, packed};
 use hushstream_account::{Adjacency, GuaranteeBuilder, ParameterError};

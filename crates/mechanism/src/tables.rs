@@ -766,8 +766,8 @@ wide! {
     }
 }
 
-/// A whole number that is not negative and below 2³², as an integer: the last digits of a float near
-/// 2⁵² count ones. (A cast asks of each float whether it fits.)
+/// A whole number that is not negative and below 2³², as an integer: the last digits of a float
+/// near 2⁵² count ones. (A cast asks of each float whether it fits.)
 #[inline(always)]
 fn whole(value: f64) -> u32 {
     const ONES: f64 = (1_u64 << 52) as f64;

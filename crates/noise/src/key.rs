@@ -7,10 +7,10 @@
 //! keys too, but may leave copies on the stack while it encrypts; an attacker who reads the memory
 //! of the process can read the data there as well.)
 //!
-//! Derived keys are HKDF-Expand (SHA-256) of the key with an `info` of fixed length: `hushstream
-//! noise v1 `, the 16 bytes of the instance and the 8 of the mechanism, little-endian. (Secrets for
-//! hashing rows and for opening sealed sums have an `info` of their own.) A seeded key is HKDF-Expand of 32 zero bytes with
-//! `hushstream insecure seed v1 ` and the 8 bytes of the seed.
+//! Derived keys are HKDF-Expand (SHA-256) of the key with an `info` of fixed length:
+//! `hushstream noise v1 `, the 16 bytes of the instance and the 8 of the mechanism, little-endian.
+//! (Secrets for hashing rows and for opening sealed sums have an `info` of their own.) A seeded key
+//! is HKDF-Expand of 32 zero bytes with `hushstream insecure seed v1 ` and the 8 bytes of the seed.
 
 use crate::{NoiseError, Recorder};
 use hkdf::Hkdf;
@@ -140,8 +140,8 @@ impl Key {
             .map(|info| derive(&self.bytes, info))
     }
 
-    /// The secret behind the pair of keys to which partial sums are sealed. Nothing that is published
-    /// depends on it but the public key of that pair.
+    /// The secret behind the pair of keys to which partial sums are sealed. Nothing that is
+    /// published depends on it but the public key of that pair.
     #[must_use]
     pub fn sealing_secret(&self) -> Zeroizing<[u8; 32]> {
         derive(&self.bytes, b"hushstream sealing v1")

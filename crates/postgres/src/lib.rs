@@ -1,5 +1,5 @@
-//! Ledgers and journals in PostgreSQL: several servers on one truth, of which one at a time learns a
-//! data set.
+//! Ledgers and journals in PostgreSQL: several servers on one truth, of which one at a time learns
+//! a data set.
 //!
 //! # Why a holder that was paused publishes nothing
 //!
@@ -10,8 +10,8 @@
 //!
 //! 1. A write that commits had its fence at the commit: a takeover waits for the lock, so it comes
 //!    after the commit, and the new holder, who reads after its takeover, sees the frame.
-//! 2. After a takeover no write with an older fence finds its row: it is refused, and the log of the
-//!    mechanism is poisoned before anything of it is released.
+//! 2. After a takeover no write with an older fence finds its row: it is refused, and the log of
+//!    the mechanism is poisoned before anything of it is released.
 //! 3. What is answered with is the row of a release that was read back, in the transaction that
 //!    checked the fence. A release that was computed and not stored was shown to nobody.
 //!
@@ -23,8 +23,8 @@
 //! A database that was restored, or that failed over to a replica that lagged, is consistent and
 //! old. So each node has a [`Witness`] on its own disk: the name of the store, and for every ledger
 //! the number of the last frame that this node has seen, with the checksum of all up to it. A store
-//! that lacks one of them, or has another in its place, is refused. `synchronous_commit` and `fsync`
-//! must be on.
+//! that lacks one of them, or has another in its place, is refused. `synchronous_commit` and
+//! `fsync` must be on.
 //!
 //! # A node
 //!

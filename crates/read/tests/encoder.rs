@@ -151,8 +151,9 @@ fn wrong_names_are_errors_and_wrong_values_are_empty_records() {
     assert_eq!(error.unwrap_err().fault, Fault::NotANumber);
 }
 
-/// A person has one name, or none: a float that may have lost digits names nobody, and the record is
-/// empty. Otherwise a column that one missing value turned into floats would rename everybody in it.
+/// A person has one name, or none: a float that may have lost digits names nobody, and the record
+/// is empty. Otherwise a column that one missing value turned into floats would rename everybody in
+/// it.
 #[test]
 fn a_number_that_is_not_exact_names_no_person() {
     let stated = schema("target = 'y'\nperson = 'who'\n[bounds]\nage = [0, 90]");

@@ -94,7 +94,8 @@ impl LimitedUpdates {
         }
     }
 
-    /// Whether persons are limited: then records beyond a limit are not learned, and no bound holds.
+    /// Whether persons are limited: then records beyond a limit are not learned, and no bound
+    /// holds.
     pub(crate) fn limits_persons(&self) -> bool {
         self.request.participation.is_per_person()
     }

@@ -1,5 +1,5 @@
-//! TLS without a proxy: `cargo test -p hushstream-server --features tls --test tls`. The certificate
-//! and its key in `tls-files` are of these tests, and of nobody else.
+//! TLS without a proxy: `cargo test -p hushstream-server --features tls --test tls`. The
+//! certificate and its key in `tls-files` are of these tests, and of nobody else.
 
 #![cfg(feature = "tls")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]

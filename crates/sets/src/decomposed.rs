@@ -21,9 +21,9 @@
 //! the rows taken in the affine hull. ∎ With C independent this is at most Garber and Hazan's
 //! √dim·ψ/ξ, and often much less; the sets give the largest value over all z in their files.
 //!
-//! **Cost.** One linear minimisation and O(n·d) for n vertices in the decomposition. When they exceed
-//! 2(d + 1), the point is decomposed anew, as at the start, into at most d + 1 vertices: about d
-//! linear minimisations and O(d³), once in d rounds.
+//! **Cost.** One linear minimisation and O(n·d) for n vertices in the decomposition. When they
+//! exceed 2(d + 1), the point is decomposed anew, as at the start, into at most d + 1 vertices:
+//! about d linear minimisations and O(d³), once in d rounds.
 
 use hushstream_account::ParameterError;
 use std::sync::Arc;

@@ -1,15 +1,16 @@
 //! Rounder images of sets under public linear maps (ST13's isotropic position).
 //!
-//! What a ball of directions costs in a set grows with R/r, its outer over its inner radius. For the
-//! polytope C with these corners let E be the ellipsoid of least volume that holds them: (1/p)E,
-//! about E's centre, is inside C (John 1948). In coordinates y = M(x − c) in which E is the unit
-//! ball, R/r about E's centre is at most p, whatever the shape of C was; about the image's own centre
-//! the image states its radii itself. Weights that solve Khachiyan's problem up to a factor 1 + 10⁻³
-//! are enough: the map is public, and every number that a proof needs is taken from the image.
+//! What a ball of directions costs in a set grows with R/r, its outer over its inner radius. For
+//! the polytope C with these corners let E be the ellipsoid of least volume that holds them:
+//! (1/p)E, about E's centre, is inside C (John 1948). In coordinates y = M(x − c) in which E is the
+//! unit ball, R/r about E's centre is at most p, whatever the shape of C was; about the image's own
+//! centre the image states its radii itself. Weights that solve Khachiyan's problem up to a factor
+//! 1 + 10⁻³ are enough: the map is public, and every number that a proof needs is taken from the
+//! image.
 //!
 //! A projection onto the image is one onto a polytope with mapped corners, by Wolfe's method; boxes
-//! become cubes. No other set here has a map: balls, simplices and spectrahedra are round already, and
-//! the other polytopes have too many corners.
+//! become cubes. No other set here has a map: balls, simplices and spectrahedra are round already,
+//! and the other polytopes have too many corners.
 
 use crate::{BoxSet, Capability, ConvexSet, SetError, VertexPolytope};
 use nalgebra::{DMatrix, DVector};
@@ -102,8 +103,8 @@ impl Image {
         })
     }
 
-    /// Khachiyan's weights u of the corners q lifted to (x, 1): while some qᵀ(Σuqqᵀ)⁻¹q is above p +
-    /// 1, that corner gains weight. The ellipsoid's matrix is p times the covariance under u.
+    /// Khachiyan's weights u of the corners q lifted to (x, 1): while some qᵀ(Σuqqᵀ)⁻¹q is above p
+    /// + 1, that corner gains weight. The ellipsoid's matrix is p times the covariance under u.
     fn of_corners(corners: &[Vec<f64>]) -> Result<Option<Self>, SetError> {
         let (count, p) = (corners.len(), corners[0].len());
         let lifted: Vec<DVector<f64>> = corners

@@ -40,8 +40,8 @@
 //! | [`GraphicMatroid`] | ✓ | ✓ | ✓ | – | ✓ | ✓ |
 //! | [`Spectrahedron`] | ✓ | ✓ | – | – | ✓ | – |
 //!
-//! [`Moved`], a set that is scaled or shifted, has the capabilities of its inner set. Nets and lists
-//! of vertices are for small sets; large ones are refused ([`SetError::TooMany`]). A
+//! [`Moved`], a set that is scaled or shifted, has the capabilities of its inner set. Nets and
+//! lists of vertices are for small sets; large ones are refused ([`SetError::TooMany`]). A
 //! `VertexPolytope` has a barrier and a local oracle if its facets can be computed; a local oracle
 //! also with a constant that you supply.
 //!

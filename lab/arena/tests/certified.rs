@@ -229,8 +229,8 @@ fn linear_losses_on_other_sets() {
     assert!(mean(&outcomes) < 0.8 * idle, "{} {idle}", mean(&outcomes));
 }
 
-/// On the L1 ball in a hundred dimensions `ftrl` takes a p-norm, and noise counts with √(ln N): measured
-/// below what is certified, and that below what squares would be with the same noise.
+/// On the L1 ball in a hundred dimensions `ftrl` takes a p-norm, and noise counts with √(ln N):
+/// measured below what is certified, and that below what squares would be with the same noise.
 #[test]
 fn l1_balls_of_many_dimensions() {
     let ball: Arc<dyn ConvexSet> = Arc::new(L1Ball::new(100, 1.0).unwrap());

@@ -50,8 +50,8 @@ pub(crate) struct Arguments {
     /// default 0.05, and an expected regret.
     #[arg(long, value_parser = finite, allow_negative_numbers = true)]
     pub(crate) failing: Option<f64>,
-    /// For `limited-updates` among experts: the mean loss of every other expert is at least this much
-    /// above the best one's. The certified regret then stops growing with --rounds.
+    /// For `limited-updates` among experts: the mean loss of every other expert is at least this
+    /// much above the best one's. The certified regret then stops growing with --rounds.
     #[arg(long, value_parser = finite, allow_negative_numbers = true, requires = "recipe")]
     pub(crate) gap: Option<f64>,
     /// Coordinates of a contribution; with a recipe, of the weights.

@@ -30,8 +30,8 @@ pub(crate) struct TaskArguments {
     /// Learning rate of `ftrl` and `sparse-ftrl`; by default calibrated.
     #[arg(long, value_parser = finite, allow_negative_numbers = true)]
     pub(crate) learning_rate: Option<f64>,
-    /// The set of the weights: ball, box, simplex, l1-ball, spectrahedron, or a file with a graph, a
-    /// matroid or a polytope. By default a ball, and the simplex for linear losses, experts and
+    /// The set of the weights: ball, box, simplex, l1-ball, spectrahedron, or a file with a graph,
+    /// a matroid or a polytope. By default a ball, and the simplex for linear losses, experts and
     /// arms.
     #[arg(long)]
     pub(crate) set: Option<SetName>,

@@ -1,9 +1,9 @@
 //! The commands of every page run, on small files of the names that they use, and print what the
 //! page shows.
 //!
-//! All `sh` blocks of a page are one script. A line that ends with `# refused` must fail. Every line
-//! of a `text` block after commands must be among what they print; one that ends with `…` must be
-//! the beginning of one that is. Pages whose commands are run elsewhere are in [`ELSEWHERE`].
+//! All `sh` blocks of a page are one script. A line that ends with `# refused` must fail. Every
+//! line of a `text` block after commands must be among what they print; one that ends with `…` must
+//! be the beginning of one that is. Pages whose commands are run elsewhere are in [`ELSEWHERE`].
 
 use crate::{blocks, pages, root, text};
 use flate2::read::GzDecoder;

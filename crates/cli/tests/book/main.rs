@@ -1,7 +1,8 @@
 //! The book: its pages link to what exists, its commands run and print what it shows, and its
 //! reference and pictures are those that the code makes.
 //!
-//! `HUSHSTREAM_WRITE=1 cargo test -p hushstream-cli --test book` writes reference and pictures anew.
+//! `HUSHSTREAM_WRITE=1 cargo test -p hushstream-cli --test book` writes reference and pictures
+//! anew.
 
 #![allow(clippy::unwrap_used)] // a test may stop where it fails
 

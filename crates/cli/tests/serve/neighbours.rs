@@ -1,10 +1,10 @@
 //! Two servers that were the same until one person did something else in one slot: whatever anybody
 //! else can see is the same, but for the numbers that were released.
 //!
-//! Both servers go on from copies of one folder, so that tokens, keys and settings are the same. The
-//! model answers its first action, so that answers do not depend on coins, which differ from start
-//! to start. Times are not compared here: these are two processes, at two times. The tests of the
-//! server crate compare them too, with a clock of their own, and answers that are drawn.
+//! Both servers go on from copies of one folder, so that tokens, keys and settings are the same.
+//! The model answers its first action, so that answers do not depend on coins, which differ from
+//! start to start. Times are not compared here: these are two processes, at two times. The tests of
+//! the server crate compare them too, with a clock of their own, and answers that are drawn.
 
 use crate::server::{
     Answer, Client, Events, Server, banner, first_token, free_address, new_token, people,

@@ -1,7 +1,7 @@
 //! A model as an ONNX file.
 //!
-//! Opset 17 and the LabelEncoder of `ai.onnx.ml` 2, in double precision. Every column is an input of
-//! the shape [N, 1]: numbers and indicators as doubles (NaN is a missing value), categories as
+//! Opset 17 and the LabelEncoder of `ai.onnx.ml` 2, in double precision. Every column is an input
+//! of the shape [N, 1]: numbers and indicators as doubles (NaN is a missing value), categories as
 //! strings. ONNX is a protocol buffer; the few message types that a graph needs are written here by
 //! their field numbers.
 

@@ -1,4 +1,5 @@
-//! A run of statistics: records go in, ticks close, tables come out after the sync that covers them.
+//! A run of statistics: records go in, ticks close, tables come out after the sync that covers
+//! them.
 
 use super::clock::Clock;
 use super::plan::Planned;

@@ -3,11 +3,11 @@
 //! Everything here is a function of releases, so it costs no privacy.
 //!
 //! **Groups and total.** A statistic is released for every group (variance v each) and for all
-//! records (variance V). Both tell the total: the group sum has variance Gv. The total is their mean
-//! by inverse variances, of variance VGv/(V + Gv), and every group gets an equal share of the
-//! difference: with w = Gv/(V + Gv), group g is y_g + w·(Y − Σy)/G, of variance
-//! v(1 − w/G)² + (G−1)v(w/G)² + V(w/G)². Groups then add up to the total. Bins get an equal share of
-//! the difference between the group's count and their sum, so that they add up too: with B bins of
+//! records (variance V). Both tell the total: the group sum has variance Gv. The total is their
+//! mean by inverse variances, of variance VGv/(V + Gv), and every group gets an equal share of the
+//! difference: with w = Gv/(V + Gv), group g is y_g + w·(Y − Σy)/G, of variance v(1 − w/G)² +
+//! (G−1)v(w/G)² + V(w/G)². Groups then add up to the total. Bins get an equal share of the
+//! difference between the group's count and their sum, so that they add up too: with B bins of
 //! variance b and a count of variance n, b(1 − 1/B) + n/B².
 //!
 //! **Counts are not negative.** The estimates above are linear, so their errors are known exactly;
@@ -17,14 +17,14 @@
 //! covers the truth at least as often as before.
 //!
 //! **Means** are ratios of two noisy numbers, with Fieller's interval: all m with
-//! |S − m·n| ≤ z·√(σ_S² + m²σ_n²), cut at the bounds of the column. It is exact, also where the count
-//! is small; the delta method is not.
+//! |S − m·n| ≤ z·√(σ_S² + m²σ_n²), cut at the bounds of the column. It is exact, also where the
+//! count is small; the delta method is not.
 //!
 //! **Quantiles.** Whether the q-quantile is at most the upper edge of bin k is the sign of
 //! (1−q)·(records up to k) − q·(records above), whose noise is known. The interval begins below the
 //! first edge for which "no" is not rejected, and ends above the last for which "yes" is not: each
-//! side is one test at the true quantile, so it covers at least as often as stated, and more where a
-//! bin is wider than the noise.
+//! side is one test at the true quantile, so it covers at least as often as stated, and more where
+//! a bin is wider than the noise.
 
 use super::asked::{Bins, Blocks, Shape};
 use hushstream_mechanism::Statistics;

@@ -535,8 +535,8 @@ impl Tracking {
         self.book.records()
     }
 
-    /// The table of the last tick before a resume, or of the last batch: it may not have left before
-    /// the run stopped, and releasing it again changes nothing.
+    /// The table of the last tick before a resume, or of the last batch: it may not have left
+    /// before the run stopped, and releasing it again changes nothing.
     #[must_use]
     pub fn last(&self) -> Option<&Table> {
         self.book.last()

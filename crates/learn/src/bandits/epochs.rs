@@ -1,5 +1,5 @@
-//! Learners that begin anew: in octaves of 1, 2, 4, … rounds for an unknown horizon, or in seasons of
-//! one length for losses that drift, each with a fresh learner tuned for its length.
+//! Learners that begin anew: in octaves of 1, 2, 4, … rounds for an unknown horizon, or in seasons
+//! of one length for losses that drift, each with a fresh learner tuned for its length.
 //!
 //! A regret of c·√T on every octave adds up to at most c·√T·√2/(√2−1) ≈ 3.4·c·√T. In seasons of S
 //! rounds it is at most ⌈T/S⌉ times that of S rounds, against the best choice of each season. The

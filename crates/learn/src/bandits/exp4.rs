@@ -1,23 +1,23 @@
 //! EXP4: a bandit with the advice of experts (Auer et al. 2002), on noisy answers.
 //!
-//! Expert j advises arm a_j(t) in round t. Advice is public: a function of the round that is fixed in
-//! advance, as calendars, prices and published models are. What an expert advises about a *person* is
-//! private: there the experts themselves are the arms, and `exp2-batched` on them looks at the answer
-//! to the one that is followed.
+//! Expert j advises arm a_j(t) in round t. Advice is public: a function of the round that is fixed
+//! in advance, as calendars, prices and published models are. What an expert advises about a
+//! *person* is private: there the experts themselves are the arms, and `exp2-batched` on them looks
+//! at the answer to the one that is followed.
 //!
-//! q ∝ e^{−η·Σ l̂}; p = (1−γ)·Σ_j q_j·e_{a_j(t)} + γ/K; play arm i ~ p; with ŷ the answer clipped to
-//! ±Ȳ, l̂_j = ŷ/p_i for every expert that advised i, and 0 for the others.
+//! q ∝ e^{−η·Σ l̂}; p = (1−γ)·Σ_j q_j·e_{a_j(t)} + γ/K; play arm i ~ p; with ŷ the answer clipped
+//! to ±Ȳ, l̂_j = ŷ/p_i for every expert that advised i, and 0 for the others.
 //!
-//! **Regret** of the plays against the best of N experts, in expectation, for losses fixed in advance,
-//! with noise of variance v and η·K·Ȳ = γ ≤ ½:
+//! **Regret** of the plays against the best of N experts, in expectation, for losses fixed in
+//! advance, with noise of variance v and η·K·Ȳ = γ ≤ ½:
 //!
 //! regret ≤ ln N/η + ηKT(1 + v)/(1−γ) + 2γT + 4(1 + λ).
 //!
 //! It has √(KT ln N), where the experts as arms have √(NT ln N). *Proof.* As in `exp2.rs`: l̂_j has
-//! the mean of the arm that j advises, up to clipping, and |ηl̂_j| ≤ ηKȲ/γ = 1. The second moment is
-//! E Σ_j q_j·l̂_j² = Σ_i (Σ_{j: a_j = i} q_j)·E[ŷ²]/p_i ≤ K(1+v)/(1−γ), since p_i is at least (1−γ)
-//! times the weight of those who advised i. Playing p instead of q costs 2γ a round at most, and
-//! clipping what it costs there. ∎
+//! the mean of the arm that j advises, up to clipping, and |ηl̂_j| ≤ ηKȲ/γ = 1. The second moment
+//! is E Σ_j q_j·l̂_j² = Σ_i (Σ_{j: a_j = i} q_j)·E[ŷ²]/p_i ≤ K(1+v)/(1−γ), since p_i is at least
+//! (1−γ) times the weight of those who advised i. Playing p instead of q costs 2γ a round at most,
+//! and clipping what it costs there. ∎
 //!
 //! **Cost** O(N + K) a round; the state is N log-weights.
 
@@ -82,8 +82,8 @@ impl Exp4 {
         rates.bound((arms, experts), rounds, noise, AnswerSize::ANY)
     }
 
-    /// A learner for N experts on K arms, the pair (N, K). Advice that names no arm is taken for the
-    /// last one.
+    /// A learner for N experts on K arms, the pair (N, K). Advice that names no arm is taken for
+    /// the last one.
     ///
     /// # Errors
     /// Fewer than two experts or arms; rates out of range.

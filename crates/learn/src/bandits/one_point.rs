@@ -6,8 +6,9 @@
 //! nothing, since E[u] = 0.
 //!
 //! **A set without interior** that knows its affine hull (the simplex) is played in the hull: u is
-//! uniform on the unit sphere of the hull's k directions, p becomes k, the ball lies in the hull, and
-//! the estimate is of the gradient's part along the hull, which is all that points of the set feel.
+//! uniform on the unit sphere of the hull's k directions, p becomes k, the ball lies in the hull,
+//! and the estimate is of the gradient's part along the hull, which is all that points of the set
+//! feel.
 
 use super::Coins;
 use crate::{LearnError, check};

@@ -162,8 +162,8 @@ impl Scrible {
         Ok((point, vectors.column(axis) * (size * sign * root)))
     }
 
-    /// Every possible play, all equally likely, and l̂ for the answer 1 to it, in free coordinates. For
-    /// tests of the estimate's mean.
+    /// Every possible play, all equally likely, and l̂ for the answer 1 to it, in free coordinates.
+    /// For tests of the estimate's mean.
     ///
     /// # Errors
     /// A barrier that fails.

@@ -6,8 +6,8 @@
 //! | [`Squares`], ½‖x − c‖² | any that projects | L2 | half the squared outer radius | Σ‖l‖² |
 //! | [`PNorm`], ½‖x‖_p², 1 < p ≤ 2 | L1 ball of radius r | p − 1 in the p-norm | r²/2 | Σ‖l‖_q²/(p − 1) |
 //!
-//! One of one's own implements [`Regulariser`] (`tests/own_regulariser.rs` has one in twenty lines),
-//! and has the same certified regret.
+//! One of one's own implements [`Regulariser`] (`tests/own_regulariser.rs` has one in twenty
+//! lines), and has the same certified regret.
 
 mod entropy;
 mod p_norm;

@@ -1,14 +1,15 @@
 //! Half the squared p-norm on the L1 ball, 1 < p ≤ 2.
 //!
 //! **Strong convexity.** ½‖x‖_p² is (p − 1)-strongly convex in ‖·‖_p (Ball, Carlen and Lieb 1994);
-//! the dual norm is ‖·‖_q, 1/p + 1/q = 1. Its range on the L1 ball of radius r is r²/2, at a vertex.
-//! With q = 2 ln d, ‖l‖_q ≤ d^(1/q)·‖l‖∞ = √e·‖l‖∞, and 1/(p − 1) = q − 1: regret grows with the
-//! root of ln d, where squares on the same ball have the root of d.
+//! the dual norm is ‖·‖_q, 1/p + 1/q = 1. Its range on the L1 ball of radius r is r²/2, at a
+//! vertex. With q = 2 ln d, ‖l‖_q ≤ d^(1/q)·‖l‖∞ = √e·‖l‖∞, and 1/(p − 1) = q − 1: regret grows
+//! with the root of ln d, where squares on the same ball have the root of d.
 //!
 //! **Leader.** Signs are against l. With g = η|l| the magnitudes a ≥ 0 minimise ½‖a‖_p² − ⟨g, a⟩
-//! over Σa ≤ r. For a multiplier λ ≥ 0 the minimiser without the constraint is that of h = (g − λ)⁺:
-//! aᵢ = ‖h‖_q^(2−q)·hᵢ^(q−1), since ∇½‖a‖_p² = ‖a‖_p^(2−p)·a^(p−1) inverts to that. Σa falls as λ
-//! rises, so λ is 0 or found by bisection. What is left of rounding is scaled back into the ball. ∎
+//! over Σa ≤ r. For a multiplier λ ≥ 0 the minimiser without the constraint is that of h = (g −
+//! λ)⁺: aᵢ = ‖h‖_q^(2−q)·hᵢ^(q−1), since ∇½‖a‖_p² = ‖a‖_p^(2−p)·a^(p−1) inverts to that. Σa falls
+//! as λ rises, so λ is 0 or found by bisection. What is left of rounding is scaled back into the
+//! ball. ∎
 
 use super::Regulariser;
 use crate::{LearnError, check};

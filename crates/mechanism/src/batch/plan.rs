@@ -222,13 +222,13 @@ impl SolverPlan {
     /// The price of the whole run: one Gaussian of parameter μ, or one ε, since a record is in one
     /// phase only; given what was released before, the others have the same law in both worlds.
     ///
-    /// A person's k records of one world, and k of the other where turns move to other items,
-    /// are in phases k₁ + k₂ + … ≤ 2k; each moves its phase by at most Lη, its distance from a null,
-    /// or two of one step together by 2Lη. Phase i moves by at most kᵢLη + ρ, ρ its rounding; its
-    /// noise is for 2kLη + √(2k)·ρ. The ratio is at most max(kᵢ/2k, 1/√(2k)), whose square is at most
-    /// kᵢ/2k, and these add up to 1. So does one unit of rounding in every coordinate. Pure costs add
-    /// up themselves: there the noise is for 2kLη + 2kρ, and kᵢLη + ρ ≤ kᵢ(Lη + ρ). Under zero-out
-    /// there are k in all, and noise for kLη + √k·ρ, or kLη + kρ.
+    /// A person's k records of one world, and k of the other where turns move to other items, are
+    /// in phases k₁ + k₂ + … ≤ 2k; each moves its phase by at most Lη, its distance from a null, or
+    /// two of one step together by 2Lη. Phase i moves by at most kᵢLη + ρ, ρ its rounding; its
+    /// noise is for 2kLη + √(2k)·ρ. The ratio is at most max(kᵢ/2k, 1/√(2k)), whose square is at
+    /// most kᵢ/2k, and these add up to 1. So does one unit of rounding in every coordinate. Pure
+    /// costs add up themselves: there the noise is for 2kLη + 2kρ, and kᵢLη + ρ ≤ kᵢ(Lη + ρ). Under
+    /// zero-out there are k in all, and noise for kLη + √k·ρ, or kLη + kρ.
     ///
     /// # Errors
     /// Numbers out of range. [`SolverRequest::plan`] has checked them, so a plan does not fail
@@ -390,8 +390,8 @@ impl SolverPlan {
         ideal + self.phases() * rounding
     }
 
-    /// The number of phases that can differ, 1 for a record; for Gaussian noise, whose costs add up as
-    /// squares, its root, rounded up.
+    /// The number of phases that can differ, 1 for a record; for Gaussian noise, whose costs add up
+    /// as squares, its root, rounded up.
     fn phases(&self) -> f64 {
         let count = self.participation.differing(self.adjacency);
         if count == 1 || self.noise().is_pure() {
@@ -460,10 +460,10 @@ mod tests {
         request.plan().unwrap()
     }
 
-    /// Every way in which the records of a person, up to six where both worlds have three, can lie in
-    /// six phases: what these cost together, in lattice units, with the rounding of steps and a unit
-    /// for each coordinate, is paid for, and nearly all of it in the worst case. There are so many
-    /// coordinates that rounding is seen.
+    /// Every way in which the records of a person, up to six where both worlds have three, can lie
+    /// in six phases: what these cost together, in lattice units, with the rounding of steps and a
+    /// unit for each coordinate, is paid for, and nearly all of it in the worst case. There are so
+    /// many coordinates that rounding is seen.
     #[test]
     fn records_in_several_phases_cost_what_is_paid() {
         const PHASES: usize = 6;

@@ -36,16 +36,16 @@
 //! which is theirs: privacy of all decisions would force regret linear in the number of decisions
 //! (Shariff and Sheffet 2018).
 //!
-//! **Evaluation** adds 1 + 2J coordinates ([`Evaluation`]): y, and for each of J policies π with
-//! w = min(π(a)/p, M)/M ∈ [0, 1], p the probability of the arm: w·y and w. The code checks, in
+//! **Evaluation** adds 1 + 2J coordinates ([`Evaluation`]): y, and for each of J policies π with w
+//! = min(π(a)/p, M)/M ∈ [0, 1], p the probability of the arm: w·y and w. The code checks, in
 //! integers of 1/2S, that |y| ≤ S, that 0 ≤ w ≤ 2S and that 2|w·y| ≤ w. So w·y and w lie in a
 //! triangle with the corners (0, 0), (−S, 2S) and (S, 2S), and no two points of a triangle are
-//! further apart than two of its corners, here √5·S. Two records are at most S√(4 + 5J) apart in all
-//! of these coordinates; a null adds nothing, and a record is at most S√(1 + 5J) away from it. Both
-//! are reached: by opposite rewards, one with all weights 1 and one with all weights 0. With
-//! S ≤ s·radius, moments and evaluation together move by at most
-//! √((δ·radius + √D)² + (e·radius)²) ≤ √(δ² + e²)·radius + √D, e = s√(4 + 5J) or s√(1 + 5J).
-//! e²/(δ² + e²) is the share of μ² that the evaluation takes.
+//! further apart than two of its corners, here √5·S. Two records are at most S√(4 + 5J) apart in
+//! all of these coordinates; a null adds nothing, and a record is at most S√(1 + 5J) away from it.
+//! Both are reached: by opposite rewards, one with all weights 1 and one with all weights 0. With S
+//! ≤ s·radius, moments and evaluation together move by at most √((δ·radius + √D)² + (e·radius)²) ≤
+//! √(δ² + e²)·radius + √D, e = s√(4 + 5J) or s√(1 + 5J). e²/(δ² + e²) is the share of μ² that the
+//! evaluation takes.
 
 mod context;
 mod evaluation;
@@ -174,8 +174,8 @@ pub(crate) fn distance(weight: TargetWeight, evaluated: Evaluated, adjacency: Ad
 }
 
 /// The same where a person's turn may move to another item: √(2A² + 2m) of `sums/calibrate.rs`,
-/// rounded up. Inner products of moments are at least −(δ²/2 − 1), those of the mean reward −s²; those
-/// of a policy's pair are not negative.
+/// rounded up. Inner products of moments are at least −(δ²/2 − 1), those of the mean reward −s²;
+/// those of a policy's pair are not negative.
 pub(crate) fn distance_of_turns(weight: TargetWeight, evaluated: Evaluated) -> f64 {
     let moments = weight.distance(Adjacency::ReplaceOne);
     if evaluated == Evaluated::NOTHING {

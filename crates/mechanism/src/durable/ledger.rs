@@ -57,8 +57,8 @@ pub struct Ledger {
     simulated: bool,
     scope: Scope,
     filter: Filter,
-    /// The filter that it was opened with, without charges: a rewrite keeps it, and with it the fact
-    /// that the budget was raised.
+    /// The filter that it was opened with, without charges: a rewrite keeps it, and with it the
+    /// fact that the budget was raised.
     first: Filter,
     charges: BTreeMap<u64, Price>,
     begun: BTreeMap<u64, Begun>,

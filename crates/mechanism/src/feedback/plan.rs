@@ -23,11 +23,12 @@
 //! only lacks its outcome (`reading.rs`). ∎ The tests try all pairs.
 //!
 //! **A person with k answers.** Answers of one person are at least one item apart, so each is in a
-//! mean of its own. They may be in k means of one world and in k others of the other (an empty record
-//! uses up no turn), with nulls in their place. So c ≤ k means move by Δ of replace-one, and 2(k − c)
-//! by Δ₀ of zero-out, the distance to a null. The noisy means are drawn one after another, so their
-//! losses add up: ε = k·max(Δ, 2Δ₀)/2³⁰; and squares of μ add up: μ = √k·max(Δ, √2·Δ₀)/2³⁰. Under
-//! zero-out k means move by Δ₀. The precision of all draws that differ adds up too.
+//! mean of its own. They may be in k means of one world and in k others of the other (an empty
+//! record uses up no turn), with nulls in their place. So c ≤ k means move by Δ of replace-one, and
+//! 2(k − c) by Δ₀ of zero-out, the distance to a null. The noisy means are drawn one after another,
+//! so their losses add up: ε = k·max(Δ, 2Δ₀)/2³⁰; and squares of μ add up: μ = √k·max(Δ,
+//! √2·Δ₀)/2³⁰. Under zero-out k means move by Δ₀. The precision of all draws that differ adds up
+//! too.
 
 use super::reading::Reading;
 use crate::boundary::Scope;
@@ -570,8 +571,8 @@ mod tests {
         assert!(bad.plan().is_err());
     }
 
-    /// k answers of one person: ε is k times that of one, μ is √k times, and the noise grows so that
-    /// both stay within the budget.
+    /// k answers of one person: ε is k times that of one, μ is √k times, and the noise grows so
+    /// that both stay within the budget.
     #[test]
     fn a_person_pays_for_all_its_answers() {
         let plan = |most: u64, budget: Budget| {
@@ -611,8 +612,8 @@ mod tests {
                 assert!(many.guarantee(true).is_ok());
             }
             assert!(plan(0, budget).is_err() && plan(4097, budget).is_err());
-            // Turns that move from one item to another: in a log a row and a null are as far apart as
-            // two rows, and 2k means may move by all of it.
+            // Turns that move from one item to another: in a log a row and a null are as far apart
+            // as two rows, and 2k means may move by all of it.
             let mut log = plan(3, budget).unwrap().request;
             log.range = Range::Weighted(4.0);
             let log = log.plan().unwrap();

@@ -30,8 +30,8 @@ pub enum LossSet {
 /// | L1 ball | 2r | 2r |
 ///
 /// *Proof.* Corners of a box differ by 2h in each of d coordinates. ‖x‖₂ ≤ ‖x‖₁ ≤ √d·‖x‖₂, and x,
-/// −x attain each entry: on an axis, or on the diagonal for the L1 length of a ball. ∎ Laplace noise
-/// is paid for by L1, Gaussian and L2-Laplace noise by L2.
+/// −x attain each entry: on an axis, or on the diagonal for the L1 length of a ball. ∎ Laplace
+/// noise is paid for by L1, Gaussian and L2-Laplace noise by L2.
 ///
 /// ```
 /// use hushstream_mechanism::losses::{LinearLoss, LossSet};

@@ -95,9 +95,9 @@ impl ImplicitDescent {
         self.ground.project(out);
     }
 
-    /// g·v of the implicit step of this size on a loss alone, without a regulariser: subtracting it,
-    /// times the size, and projecting is that step, float by float. `None` for a malformed record.
-    /// Sizes are at most 1/A(1).
+    /// g·v of the implicit step of this size on a loss alone, without a regulariser: subtracting
+    /// it, times the size, and projecting is that step, float by float. `None` for a malformed
+    /// record. Sizes are at most 1/A(1).
     pub(crate) fn gradient(&self, size: f64, x: &[f64], record: &Record) -> Option<Vec<f64>> {
         let datum = self.ground.loss.read(record)?;
         let step = Step { size, inverse: 1.0 };

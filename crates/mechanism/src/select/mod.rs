@@ -8,8 +8,8 @@
 //! | [`Method::LimitedUpdates`] | AFKT22 Algorithm 2 | octaves | at the end of each |
 //!
 //! For streams that drift, every method with a board may begin anew in seasons
-//! ([`Horizon::Seasons`]): totals are forgotten, the next expert is uniform, and each season has the
-//! whole budget, because a record is in one of them.
+//! ([`Horizon::Seasons`]): totals are forgotten, the next expert is uniform, and each season has
+//! the whole budget, because a record is in one of them.
 //!
 //! Losses are clipped to [0, 1] and truncated to multiples of 2⁻²⁴ inside the mechanism, which
 //! keeps one exact integer per expert. Coins and draws are exact, so the guarantee has no precision

@@ -95,9 +95,10 @@ impl SelectPlan {
     }
 
     /// A bound on the expected regret against losses that do not depend on the plays; `None` for
-    /// limited updates (stochastic losses) and for octaves. In seasons it is against the best expert
-    /// of each, which may change from one to the next: every season has the law of a run of its own,
-    /// from a uniform start, so its regret is at most that of S rounds, and there are ⌈T/S⌉ of them.
+    /// limited updates (stochastic losses) and for octaves. In seasons it is against the best
+    /// expert of each, which may change from one to the next: every season has the law of a run of
+    /// its own, from a uniform start, so its regret is at most that of S rounds, and there are
+    /// ⌈T/S⌉ of them.
     #[must_use]
     pub fn regret_bound(&self) -> Option<f64> {
         if let Some(season) = self.season() {
@@ -121,12 +122,12 @@ impl SelectPlan {
 
     /// ε at the budget's δ.
     ///
-    /// A record is in one octave, so octaves cost the most of them. A person's loss vectors may be in
-    /// several: c₁ + c₂ + … ≤ c coins, and u₁ + u₂ + … ≤ u units of κ. At δ = 0 both add up, to no
-    /// more than the costliest octave costs for c and u. (At δ > 0 the sum of curves, each at its own
-    /// best order, has no such bound; persons in octaves are priced at δ = 0.) Seasons have one
-    /// board, hence one curve: at every order the coins cost no more than c of them, and draws of
-    /// range uᵢκ cost uᵢ²ρ, together at most u²ρ. So seasons cost what one of them costs.
+    /// A record is in one octave, so octaves cost the most of them. A person's loss vectors may be
+    /// in several: c₁ + c₂ + … ≤ c coins, and u₁ + u₂ + … ≤ u units of κ. At δ = 0 both add up, to
+    /// no more than the costliest octave costs for c and u. (At δ > 0 the sum of curves, each at
+    /// its own best order, has no such bound; persons in octaves are priced at δ = 0.) Seasons have
+    /// one board, hence one curve: at every order the coins cost no more than c of them, and draws
+    /// of range uᵢκ cost uᵢ²ρ, together at most u²ρ. So seasons cost what one of them costs.
     fn spent(&self) -> Result<f64, SelectError> {
         let (exposure, delta) = (self.request.exposure(), self.request.budget.delta());
         Ok(match &self.schedule {

@@ -139,8 +139,8 @@ impl SumPlan {
         self.fields.radii[0]
     }
 
-    /// The integer image of the bound for an item: it differs where octaves or parts have lattices of
-    /// their own.
+    /// The integer image of the bound for an item: it differs where octaves or parts have lattices
+    /// of their own.
     #[must_use]
     pub fn radius_of(&self, item: u64) -> i64 {
         let part = self.fields.strategy.part(item) as usize;
@@ -231,15 +231,15 @@ impl SumPlan {
     /// inner products, and x, x′ what is added, of length at most A, with ⟨x, x′⟩ ≥ −m.
     ///
     /// *Gaussian*: ‖Σ_P C_i x_i − Σ_P′ C_j x′_j‖² ≤ A²S² + A²S² + 2m·Σg_ij ≤ (2A² + 2m)S² if m > 0,
-    /// by Cauchy–Schwarz, and ≤ 2A²S² otherwise. If ⟨x, x′⟩ = −m is attained at the full length, two
-    /// records of one item are √(2A² + 2m) apart, so the larger of that and √2·A pays for both. It
-    /// is in balls, moments and tables. In statistics and decisions parts of the vector differ in
-    /// sign. *Statistics*: with a = Σ_P C_i and b = Σ_P′ C_j, and those of a group or a bin alone,
-    /// every block adds at most w²(‖a‖² + ‖b‖²), and 2w²⟨a, b⟩ of the same group more if it is a sum,
-    /// less if it counts. That is affine in products between 0 and S², so its largest value is at
-    /// an end: nothing in common (2A²), or everything (S or D of `statistics.rs`). *Decisions*:
-    /// `decisions::distance_of_turns` takes √(2A² + 2m) itself. *Pure* noise adds up lengths: 2A·S; so do columns whose
-    /// products may be negative, those of dense strategies.
+    /// by Cauchy–Schwarz, and ≤ 2A²S² otherwise. If ⟨x, x′⟩ = −m is attained at the full length,
+    /// two records of one item are √(2A² + 2m) apart, so the larger of that and √2·A pays for both.
+    /// It is in balls, moments and tables. In statistics and decisions parts of the vector differ
+    /// in sign. *Statistics*: with a = Σ_P C_i and b = Σ_P′ C_j, and those of a group or a bin
+    /// alone, every block adds at most w²(‖a‖² + ‖b‖²), and 2w²⟨a, b⟩ of the same group more if it
+    /// is a sum, less if it counts. That is affine in products between 0 and S², so its largest
+    /// value is at an end: nothing in common (2A²), or everything (S or D of `statistics.rs`).
+    /// *Decisions*: `decisions::distance_of_turns` takes √(2A² + 2m) itself. *Pure* noise adds up
+    /// lengths: 2A·S; so do columns whose products may be negative, those of dense strategies.
     ///
     /// A is the distance to nothing, and every item's truncation counts by itself. In a ball, where
     /// two records are 2A apart, nothing changes.
@@ -276,8 +276,8 @@ impl SumPlan {
     /// truncation adds to that.
     ///
     /// *Ball*: a record's integers are inside the radius, which the lattice has checked: κ·radius,
-    /// nothing to add. *Moments*: `moments.rs` proves it in integers; the item's truncation adds √D.
-    /// *Decisions*: `decisions/mod.rs` proves that arms cost nothing, and adds the evaluation.
+    /// nothing to add. *Moments*: `moments.rs` proves it in integers; the item's truncation adds
+    /// √D. *Decisions*: `decisions/mod.rs` proves that arms cost nothing, and adds the evaluation.
     /// *Tables* and *statistics*: proved in integers beside [`TableMap`](crate::TableMap) and
     /// [`Statistics`](crate::Statistics).
     fn apart(&self, radius: f64, adjacency: Adjacency) -> (f64, f64) {

@@ -5,8 +5,8 @@
 //!
 //! Y_t = ⌊Σ_{s ≤ t} c_ts·x_s / 2ᵖ⌋ + z_t,
 //!
-//! with one fresh z_t for each row: *rows* are noised, not prefixes. Items are kept, exactly, and are
-//! as private as the records. Release t is Σ_{s ≤ t} b_ts·Y_s with B = A·C⁻¹, in floats.
+//! with one fresh z_t for each row: *rows* are noised, not prefixes. Items are kept, exactly, and
+//! are as private as the records. Release t is Σ_{s ≤ t} b_ts·Y_s with B = A·C⁻¹, in floats.
 //! (Adding Σ b_ts·z_s to an exact prefix would not be private at all: with dyadic b, differences of
 //! releases would show items modulo powers of two.)
 //!
@@ -14,35 +14,35 @@
 //! of two neighbouring items, sens the longest column of C, and d the number of coordinates.
 //!
 //! **Proof for this code path.** Fix what was released before; then two neighbouring runs agree in
-//! all items but one, x_s, because everything else is a function of releases. Rows before s agree. In
-//! row t ≥ s the sums differ by c_ts·Δx/2ᵖ, where Δx is the difference of that item. For real numbers
-//! a and b, |(⌊a⌋ − ⌊b⌋) − (a − b)| < 1: coordinate for coordinate, row t shifts by c_ts·Δx/2ᵖ and
-//! less than 1. Over all rows and coordinates, by the triangle inequality,
+//! all items but one, x_s, because everything else is a function of releases. Rows before s agree.
+//! In row t ≥ s the sums differ by c_ts·Δx/2ᵖ, where Δx is the difference of that item. For real
+//! numbers a and b, |(⌊a⌋ − ⌊b⌋) − (a − b)| < 1: coordinate for coordinate, row t shifts by
+//! c_ts·Δx/2ᵖ and less than 1. Over all rows and coordinates, by the triangle inequality,
 //!
 //! ‖shift‖ ≤ ‖(c_ts/2ᵖ)_t‖·‖Δx‖ + √(n·d) ≤ sens·Δ + √(n·d),
 //!
-//! whatever the stream answers to earlier releases. The squares of columns are added up in integers,
-//! Σ_t c_ts² ≤ 2¹⁰·2⁴⁰ < 2⁵³, which a float holds exactly; the square root is rounded up. z_t is
-//! round(2³⁰·N(0,1)) on integers, hence post-processing of Gaussian noise, and the bound holds on every
-//! path, so the whole transcript has this μ (Denisov et al. 2022; because rows are rounded, by the
-//! fully adaptive composition of Gaussian mechanisms, Smith and Thakurta 2022). What follows sees
-//! noisy rows only. ∎
+//! whatever the stream answers to earlier releases. The squares of columns are added up in
+//! integers, Σ_t c_ts² ≤ 2¹⁰·2⁴⁰ < 2⁵³, which a float holds exactly; the square root is rounded up.
+//! z_t is round(2³⁰·N(0,1)) on integers, hence post-processing of Gaussian noise, and the bound
+//! holds on every path, so the whole transcript has this μ (Denisov et al. 2022; because rows are
+//! rounded, by the fully adaptive composition of Gaussian mechanisms, Smith and Thakurta 2022).
+//! What follows sees noisy rows only. ∎
 //!
 //! **No overflow.** Items are at most X = batch·R in every coordinate, which the lattice and
-//! `restore` check, and p is the largest number of bits, up to 20, for which X·Σ_s|c_ts| < 2⁶² in every
-//! row. Noise adds less than 2³⁵. The plan is refused if that needs p < 8.
+//! `restore` check, and p is the largest number of bits, up to 20, for which X·Σ_s|c_ts| < 2⁶² in
+//! every row. Noise adds less than 2³⁵. The plan is refused if that needs p < 8.
 //!
 //! **Persons with up to k items**, any two at least b apart, and several passes: let g(m) be the
 //! largest |⟨C_i, C_j⟩| of two columns with |i − j| ≥ m, in integers. The l-th and the j-th of a
 //! person's items are at least b·|l − j| apart, and differences of items have inner products of at
 //! most Δ², so ‖Σ_j C_{i_j}·Δx_j‖² ≤ Δ²·Σ_{l,j} g(b·|l − j|) = sens²·Δ². That holds for any pattern
 //! and needs no sign. Floors still move a row's coordinate by less than 1, however many items
-//! differ. (For k = 1 it is g(0), the longest column.) After the loss of a journal a person's passes
-//! are spread over several instances: Σ_{l,j} over k₁ + k₂ + … items without the pairs of different
-//! instances, all of which are positive. ∎
+//! differ. (For k = 1 it is g(0), the longest column.) After the loss of a journal a person's
+//! passes are spread over several instances: Σ_{l,j} over k₁ + k₂ + … items without the pairs of
+//! different instances, all of which are positive. ∎
 //!
-//! **State.** All items and all noisy rows: 2n vectors. That, and n²/2 products for each coordinate, is
-//! why it ends at 1,024.
+//! **State.** All items and all noisy rows: 2n vectors. That, and n²/2 products for each
+//! coordinate, is why it ends at 1,024.
 
 mod optimum;
 mod workload;

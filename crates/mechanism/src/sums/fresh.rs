@@ -1,10 +1,10 @@
 //! Fresh noise for every item, added up as items come.
 //!
 //! **As implemented.** Release t is Σ_{s ≤ t} (x_s + ξ_s): the strategy matrix is the identity, and
-//! the prefix is post-processing of noisy items. Its noise grows with √t, more than any other sum's,
-//! and it pays where everybody is in every item: a person's k items have k nodes, each its own, so
-//! the sensitivity is √k (L2) or k (L1), where sums that save noise along the stream have up to k
-//! times that of one item.
+//! the prefix is post-processing of noisy items. Its noise grows with √t, more than any other
+//! sum's, and it pays where everybody is in every item: a person's k items have k nodes, each its
+//! own, so the sensitivity is √k (L2) or k (L1), where sums that save noise along the stream have
+//! up to k times that of one item.
 
 use super::SumKind;
 use super::cover::{Draws, Noise};

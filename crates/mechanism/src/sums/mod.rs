@@ -1,8 +1,8 @@
 //! Continual sums: a private version of every prefix sum, behind one interface.
 //!
 //! A [`SumRequest`] holds the parameters. Its [`SumPlan`] states price and accuracy in advance; a
-//! [`PrivateSum`] is the plan in progress. Each sum has one file, which opens with its claim and its
-//! proof, and its lines in the registry below.
+//! [`PrivateSum`] is the plan in progress. Each sum has one file, which opens with its claim and
+//! its proof, and its lines in the registry below.
 //!
 //! | sum | Gaussian | Laplace | L2-Laplace | horizon |
 //! |---|---|---|---|---|

@@ -1,32 +1,34 @@
 //! The BLT filter with columns of one length: items count for more as the end of the stream comes
 //! nearer.
 //!
-//! In a filter for n releases item i is in the n − i + 1 rows from its own to the last, so late items
-//! move the rows by less than the first one, which sets the noise of all. Here every item has a
-//! lattice for its own column: less noise for the same promise (Henzinger, Kalinin & Upadhyay 2025,
-//! arXiv 2509.14334, normalise columns in this way).
+//! In a filter for n releases item i is in the n − i + 1 rows from its own to the last, so late
+//! items move the rows by less than the first one, which sets the noise of all. Here every item has
+//! a lattice for its own column: less noise for the same promise (Henzinger, Kalinin & Upadhyay
+//! 2025, arXiv 2509.14334, normalise columns in this way).
 //!
-//! **As implemented.** Items are cut into *parts*, first items f_1 = 1 < f_2 < …; items of part j are on
-//! a lattice of radius R_j. The rows are those of the plain filter (`filter.rs`), of integers of
-//! whatever lattice. Let P_t be the filter's prefix sum of the integers, decoded; release t is Σ_j
-//! unit_j·(P at the last item of part j up to t − P before its first), unit_j = L/R_j.
+//! **As implemented.** Items are cut into *parts*, first items f_1 = 1 < f_2 < …; items of part j
+//! are on a lattice of radius R_j. The rows are those of the plain filter (`filter.rs`), of
+//! integers of whatever lattice. Let P_t be the filter's prefix sum of the integers, decoded;
+//! release t is Σ_j unit_j·(P at the last item of part j up to t − P before its first), unit_j =
+//! L/R_j.
 //!
 //! **Claim.** Gaussian differential privacy with μ = max_j (d_j·Δ(R_j) + inflation)/2³⁰, where Δ(R)
-//! is the distance of two neighbouring items on a lattice of radius R, and d_j the norm of the first
-//! n − f_j + 1 coefficients of the filter.
+//! is the distance of two neighbouring items on a lattice of radius R, and d_j the norm of the
+//! first n − f_j + 1 coefficients of the filter.
 //!
 //! **Proof for this code path.** Fix what was released before: two neighbouring runs differ in one
-//! item i alone, of part j. Both of its integers are on the lattice of radius R_j: which part an item
-//! is in depends on its number alone. Rows i, …, n shift by c_0·Δx, …, c_{n−i}·Δx up to floors, which
-//! add the inflation (`blt/dyadic.rs`: it holds however many items differ, and for items of any size).
-//! ‖(c_0, …, c_{n−i})‖ ≤ d_j, because n − i + 1 ≤ n − f_j + 1 and squares add up. So the shift of all
-//! rows is at most d_j·Δ(R_j) + inflation on every path, and the rest is as in `filter.rs`: noise is
-//! added to integer rows, and releases are functions of noisy rows and of public numbers. Overflow is
-//! checked for the largest R_j. ∎
+//! item i alone, of part j. Both of its integers are on the lattice of radius R_j: which part an
+//! item is in depends on its number alone. Rows i, …, n shift by c_0·Δx, …, c_{n−i}·Δx up to
+//! floors, which add the inflation (`blt/dyadic.rs`: it holds however many items differ, and for
+//! items of any size). ‖(c_0, …, c_{n−i})‖ ≤ d_j, because n − i + 1 ≤ n − f_j + 1 and squares add
+//! up. So the shift of all rows is at most d_j·Δ(R_j) + inflation on every path, and the rest is as
+//! in `filter.rs`: noise is added to integer rows, and releases are functions of noisy rows and of
+//! public numbers. Overflow is checked for the largest R_j. ∎
 //!
-//! Several contributions per person, or several passes, have one part: then this is the plain filter at
-//! its price. So have streams of more than 2²² items, for which this would be planned too slowly. After
-//! the loss of a journal a new instance begins with part 1, whose items have the longest columns.
+//! Several contributions per person, or several passes, have one part: then this is the plain
+//! filter at its price. So have streams of more than 2²² items, for which this would be planned too
+//! slowly. After the loss of a journal a new instance begins with part 1, whose items have the
+//! longest columns.
 //!
 //! **Error.** The covariance of the decoder's buffers and of the release, step by step, in floats.
 
@@ -227,7 +229,8 @@ impl SumStrategy for NormalisedBlt {
         Some(self.worth(scales, releases).map(step).collect())
     }
 
-    /// The same for one combination of releases, backwards: item i counts ρ_i·Σ_{t ≥ i} weights[t−1].
+    /// The same for one combination of releases, backwards: item i counts ρ_i·Σ_{t ≥ i}
+    /// weights[t−1].
     fn scaled_combination(&self, scales: &[f64], weights: &[f64]) -> Option<f64> {
         let pairs: Vec<(f64, f64)> = self.filter.blt.parameters().pairs().collect();
         let (mut following, mut through) = (0.0, vec![0.0; pairs.len()]);
@@ -396,8 +399,8 @@ mod tests {
         }
     }
 
-    /// Every release is the sum, item by item, of what the plain filter decodes from its noisy rows,
-    /// each in the unit of its own part; one that was stopped is the same bit for bit.
+    /// Every release is the sum, item by item, of what the plain filter decodes from its noisy
+    /// rows, each in the unit of its own part; one that was stopped is the same bit for bit.
     #[test]
     fn releases_are_items_of_the_filter_in_their_own_units() {
         let strategy = strategy();

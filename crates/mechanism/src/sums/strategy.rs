@@ -129,8 +129,8 @@ pub(crate) trait SumStrategy {
         releases
     }
 
-    /// How many parts its items are cut into, each with a lattice of its own, unless it begins anew at
-    /// every power of two.
+    /// How many parts its items are cut into, each with a lattice of its own, unless it begins anew
+    /// at every power of two.
     fn parts(&self) -> u32 {
         1
     }

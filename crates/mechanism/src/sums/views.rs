@@ -13,8 +13,8 @@
 //! - The last k items: from own release k on, B cancels out. Before, the view is Q + B − R' with an
 //!   earlier release R', and the deviation of B − R' is at most the sum of both.
 //! - Items that fade by f: the view is that of Q, and at most f^t times the view F of earlier
-//!   instances. F is B − (1 − f)·Σ f^i·(the i-th release before B), so its deviation is at most that
-//!   of B and the largest of a release together.
+//!   instances. F is B − (1 − f)·Σ f^i·(the i-th release before B), so its deviation is at most
+//!   that of B and the largest of a release together.
 
 use super::cover::Noise;
 use super::plan::SumPlan;

@@ -396,8 +396,9 @@ fn the_farthest_pair_of_records_is_what_is_paid_for() {
     }
 }
 
-/// What is added, integer by integer: the residual, to the nearest step if it is one and toward zero
-/// if there are several, times the features; and K times the features. It is added to what is there.
+/// What is added, integer by integer: the residual, to the nearest step if it is one and toward
+/// zero if there are several, times the features; and K times the features. It is added to what is
+/// there.
 #[test]
 fn a_record_adds_its_residuals_times_its_features() {
     let map = mixed(false);

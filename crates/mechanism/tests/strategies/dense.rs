@@ -125,7 +125,8 @@ fn the_promised_error_is_the_row_norm_and_the_price_covers_all_rows() {
                 }
                 let worst = norms.iter().copied().fold(0.0, f64::max);
                 assert!((plan.prefix_sd_max() / plan.node_sigma() / worst - 1.0).abs() < 1e-10);
-                // Each row is rounded down: by less than a unit, in the one coordinate that there is.
+                // Each row is rounded down: by less than a unit, in the one coordinate that there
+                // is.
                 let column = (0..releases as usize)
                     .map(|item| matrices.columns(&[item], Noise::Gaussian))
                     .fold(0.0, f64::max);

@@ -23,8 +23,8 @@ fn price(plan: &SumPlan) -> f64 {
     price.get()
 }
 
-/// No item moves all rows by more than was paid, whatever part it is in; and the first item of every
-/// part moves them by just that.
+/// No item moves all rows by more than was paid, whatever part it is in; and the first item of
+/// every part moves them by just that.
 #[test]
 fn every_item_moves_the_rows_by_what_was_paid() {
     for releases in [1, 2, 3, 17, 40, 255, 256] {

@@ -177,8 +177,8 @@ pub(crate) enum Targets {
     Welcome,
 }
 
-/// The scales of columns that are all numbers, in the order of their coordinates, before the target:
-/// rows of such numbers are scaled without a look at every column.
+/// The scales of columns that are all numbers, in the order of their coordinates, before the
+/// target: rows of such numbers are scaled without a look at every column.
 pub(crate) struct Scales {
     shifts: Vec<f64>,
     factors: Vec<f64>,
@@ -186,7 +186,8 @@ pub(crate) struct Scales {
     highs: Vec<f64>,
 }
 
-/// A row of numbers on its way to the coordinates: scaled, and shortened to the norm if it is longer.
+/// A row of numbers on its way to the coordinates: scaled, and shortened to the norm if it is
+/// longer.
 struct Scaled<'a> {
     numbers: &'a [f64],
     scales: &'a Scales,
@@ -361,7 +362,8 @@ impl pulp::WithSimd for Scaling<'_> {
 pub(crate) struct Builder {
     sparse: bool,
     dimension: usize,
-    /// What the coordinates of a dense record are before their columns are read: NaN in a coded one.
+    /// What the coordinates of a dense record are before their columns are read: NaN in a coded
+    /// one.
     blanks: Vec<f64>,
     intercept: Option<usize>,
     /// The length to which features are scaled down, if they can be longer.
@@ -437,8 +439,8 @@ impl Builder {
         }
     }
 
-    /// The scales of these columns, if all are numbers, each with its own coordinate, and the target
-    /// comes last.
+    /// The scales of these columns, if all are numbers, each with its own coordinate, and the
+    /// target comes last.
     pub(crate) fn scales(&self, steps: &[Step]) -> Option<Scales> {
         let (last, columns) = steps.split_last()?;
         let scale = |(place, step): (usize, &Step)| match step {
@@ -622,8 +624,8 @@ impl Builder {
     }
 
     /// A field that is a number already: as if it were written out. Whole numbers from 2⁵³ on lose
-    /// digits on the way to a float, so they name no person: one person would have two names, that of
-    /// the exact text elsewhere and this one, and contribute twice as often as was paid for.
+    /// digits on the way to a float, so they name no person: one person would have two names, that
+    /// of the exact text elsewhere and this one, and contribute twice as often as was paid for.
     pub(crate) fn number(
         &mut self,
         step: &Step,
@@ -858,8 +860,8 @@ impl Builder {
     }
 }
 
-/// A number on its way to its coordinate: (value − shift)·factor within bounds; at a bound it is the
-/// bound.
+/// A number on its way to its coordinate: (value − shift)·factor within bounds; at a bound it is
+/// the bound.
 #[inline(always)]
 fn line(value: f64, [shift, factor]: [f64; 2], [low, high]: [f64; 2]) -> f64 {
     // Minus zero becomes zero, also at a bound, which `clamp` would not do.

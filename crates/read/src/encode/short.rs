@@ -111,7 +111,8 @@ fn number(word: u64, length: u64) -> (f64, u64) {
     const POINTS: u64 = u64::from_le_bytes([b'.' ^ b'0'; 8]);
     const MINUS: u64 = (b'-' ^ b'0') as u64;
     let is = |truth: bool| u64::from(truth).wrapping_neg();
-    // Digits by their value; the last byte of the field is the highest, zeros stand below the first.
+    // Digits by their value; the last byte of the field is the highest, zeros stand below the
+    // first.
     let first = 64_u64.wrapping_sub(8 * length) & 63;
     let bytes = (word ^ ZEROS) & (u64::MAX << first);
     let minus = is((bytes >> first) & 0xff == MINUS);
@@ -134,7 +135,8 @@ fn number(word: u64, length: u64) -> (f64, u64) {
     // Both are exact as floats, so one division rounds once: the nearest float.
     let size = eight_digits(digits) / power;
     let value = f64::from_bits(size.to_bits() ^ minus & 1 << 63);
-    // A length out of range, more than a point, or another byte; and nothing but a minus or a point.
+    // A length out of range, more than a point, or another byte; and nothing but a minus or a
+    // point.
     let no_digit = is(length == (minus & 1) + (has_point & 1));
     let others = is(length.wrapping_sub(1) > 7) | marks ^ unit << 7 | (bytes ^ POINTS) & point;
     (value, others | no_digit)

@@ -46,8 +46,8 @@ fn p_norm(recipe: &Recipe) -> Option<PNorm> {
     (norm.per_square_of_box() < 0.9 * set.dimension() as f64).then_some(norm)
 }
 
-/// D_R, and the dual norm of an item's loss over the root of the convexity: the largest coordinate on
-/// the simplex, otherwise the length.
+/// D_R, and the dual norm of an item's loss over the root of the convexity: the largest coordinate
+/// on the simplex, otherwise the length.
 fn range_and_norm(recipe: &Recipe, length: f64) -> (f64, f64) {
     let set = &recipe.request.set;
     let half = set.outer_radius().powi(2) / 2.0;
@@ -78,8 +78,9 @@ fn learner(recipe: &Recipe) -> Result<RegularisedLeader, RecipeError> {
 /// D_Z = E[max⟨Z, x⟩ − min⟨Z, x⟩] over the set, at most diameter·E‖Z‖. On the simplex it is E[max −
 /// min] of N coordinates: at most 2s√(2 ln N) for normal ones, hence also for L2-Laplace, which is
 /// normal given its variance, of mean at most s²; and 2(s√(2 ln N) + b·ln N) for sums of Laplace
-/// noises of scale b with weights ±1, as ln E e^(λX) = −ln(1 − λ²b²) ≤ λ²b²/(1 − λb) for each. On an
-/// L1 ball of radius r it is 2r·E max |Zᵢ|, the largest of 2N such numbers: r times the same at 2N.
+/// noises of scale b with weights ±1, as ln E e^(λX) = −ln(1 − λ²b²) ≤ λ²b²/(1 − λb) for each. On
+/// an L1 ball of radius r it is 2r·E max |Zᵢ|, the largest of 2N such numbers: r times the same at
+/// 2N.
 fn noise_range(recipe: &Recipe) -> f64 {
     let set = &recipe.request.set;
     let any = set.diameter() * recipe.mean_noise();

@@ -115,8 +115,8 @@ impl DecisionsRecipe {
         Some(explored + most / 4.0 * errors)
     }
 
-    /// The regret of a round that the lemma gives on average, in rewards of 0 to 1, if features were
-    /// spread evenly: what γ is chosen by, and no bound.
+    /// The regret of a round that the lemma gives on average, in rewards of 0 to 1, if features
+    /// were spread evenly: what γ is chosen by, and no bound.
     #[must_use]
     pub fn forecast(&self) -> f64 {
         let arms = self.map().arms() as f64;

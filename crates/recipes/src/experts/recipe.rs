@@ -300,8 +300,8 @@ impl ExpertsRecipe {
         self.certified_apart(0.0)
     }
 
-    /// The same where the mean loss of every other expert is at least `gap` above the least mean; for
-    /// `limited-updates` it stops growing with T.
+    /// The same where the mean loss of every other expert is at least `gap` above the least mean;
+    /// for `limited-updates` it stops growing with T.
     ///
     /// **Claim.** With a gap g > 0 the bracket for n losses may be replaced by
     ///
@@ -310,14 +310,15 @@ impl ExpertsRecipe {
     /// and √(T ln d/2) by (d − 1)·e^(−Tg²/2)/(e·g): in all O(ln d/g + (ln d/r)·log(ln d/(g·r))).
     ///
     /// *Proof.* Let S be the sum of n losses of an expert less those of the best one: independent
-    /// terms in [−1, 1] of mean h ≥ g, so E e^(−sS) ≤ e^(−n(sh − s²/2)) for every s (Hoeffding). The
-    /// expert is drawn with probability at most min(1, e^(−rS)) ≤ e^(−sS) for s ≤ r, and costs h a
-    /// round: that is h·e^(−nφ(h)) for s = min(r, h), for each of d − 1. Against the best in
+    /// terms in [−1, 1] of mean h ≥ g, so E e^(−sS) ≤ e^(−n(sh − s²/2)) for every s (Hoeffding).
+    /// The expert is drawn with probability at most min(1, e^(−rS)) ≤ e^(−sS) for s ≤ r, and costs
+    /// h a round: that is h·e^(−nφ(h)) for s = min(r, h), for each of d − 1. Against the best in
     /// hindsight T further losses cost E max(−S)⁺ over the experts, and u⁺ ≤ e^(su)/(es) at s = h;
-    /// what comes out falls with h. Truncation takes 2⁻²⁴ from a gap at most, and as much a round. ∎
+    /// what comes out falls with h. Truncation takes 2⁻²⁴ from a gap at most, and as much a round.
+    /// ∎
     ///
-    /// (arXiv 2605.29148 draws on random prefixes of blocks and has ln d/g + ln d/ε; drawing on whole
-    /// blocks, as AFKT22's Algorithm 2 does, needs no further mechanism.)
+    /// (arXiv 2605.29148 draws on random prefixes of blocks and has ln d/g + ln d/ε; drawing on
+    /// whole blocks, as AFKT22's Algorithm 2 does, needs no further mechanism.)
     ///
     /// # Errors
     /// The reason, for people.
@@ -414,8 +415,8 @@ mod tests {
         law
     }
 
-    /// Two experts whose losses are coins: what the drawn one costs, and what hindsight gains, summed
-    /// over all outcomes, is below the bounds, and not always far below.
+    /// Two experts whose losses are coins: what the drawn one costs, and what hindsight gains,
+    /// summed over all outcomes, is below the bounds, and not always far below.
     #[test]
     fn two_coins_cost_less_than_their_gap_allows() {
         let mut closest = 0.0_f64;

@@ -7,9 +7,9 @@
 //! range: it is at most the radius away from any other, which is what zero-out charges.
 //!
 //! A set that is longer than wide is played in its rounder image (ST13's isotropic position): the
-//! learner and its directions are in coordinates y of a public linear map, and a play is the point of
-//! the set whose image is w + βu. What goes into the sum is a value times (p/β)u as ever, so the map
-//! moves no sensitivity.
+//! learner and its directions are in coordinates y of a public linear map, and a play is the point
+//! of the set whose image is w + βu. What goes into the sum is a value times (p/β)u as ever, so the
+//! map moves no sensitivity.
 
 use crate::catalogue::RecipeName;
 use crate::error::RecipeError;
@@ -40,7 +40,8 @@ pub struct ValuesRequest {
     /// H of strongly convex losses; the general convex learner if the loss has none and none is
     /// given.
     pub curvature: Option<f64>,
-    /// β, the radius of plays, if not the calibrated one; it is the set's own, which is then not moved.
+    /// β, the radius of plays, if not the calibrated one; it is the set's own, which is then not
+    /// moved.
     pub radius: Option<f64>,
     /// The sum; the tree if none is named.
     pub sum: Option<SumKind>,
@@ -205,9 +206,9 @@ impl ValuesRecipe {
     /// R(G, N) + L·T·β·(2 + r_out/r),
     ///
     /// R(G, N) the learner's own bound for gradients of length G = (p/β)·(half the range) and noise
-    /// of mean length N, r_out the outer and r the inner radius of the set; all of it in the rounder
-    /// image, if there is one, in which L is multiplied by the most that the map stretches lengths
-    /// on the way back, and H by the square of the least.
+    /// of mean length N, r_out the outer and r the inner radius of the set; all of it in the
+    /// rounder image, if there is one, in which L is multiplied by the most that the map stretches
+    /// lengths on the way back, and H by the square of the least.
     ///
     /// *Proof.* Let f̂_t(w) be the mean of f_t over the ball of radius β around w; it is convex (H-
     /// strongly, if f_t is), and f_t ≤ f̂_t ≤ f_t + Lβ, by Jensen. The one-point gradient g_t has

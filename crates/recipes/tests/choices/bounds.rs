@@ -1,5 +1,6 @@
 //! Certified bounds against numbers that were worked out apart from the code, from the theorems as
-//! ERRATA corrects them: a wrong factor shows here, also where a bound is far above what is measured.
+//! ERRATA corrects them: a wrong factor shows here, also where a bound is far above what is
+//! measured.
 //!
 //! μ of (1, 10⁻⁶) is 0.236704; what rounding and the samplers' precision add is far below the
 //! tolerance.
@@ -52,8 +53,8 @@ fn bound(recipe: &AnyRecipe) -> f64 {
     recipe.regret_bound().unwrap().value
 }
 
-/// ln d/κ + κBT/8 + T·P[Bin(n, q) > K − 1] + T·2⁻²⁴ with κ = p = 2⁻⁵, K = 221, d = 10, T = 2000; for
-/// Hedge κ = 2⁻⁴ and B = 8.
+/// ln d/κ + κBT/8 + T·P[Bin(n, q) > K − 1] + T·2⁻²⁴ with κ = p = 2⁻⁵, K = 221, d = 10, T = 2000;
+/// for Hedge κ = 2⁻⁴ and B = 8.
 #[test]
 fn dartboard_and_hedge() {
     for (recipe, board, batch, expected) in [
@@ -118,8 +119,8 @@ fn limited_updates_of_a_mean() {
     }
 }
 
-/// (1 + ln T)·((G + HD)²/2 + GN)/H + L·T·β·(2 + R/r), with β = ⅕, G = 10, D = 1.6, h = 10 levels, at most 9
-/// nodes, N = 1133.6, L = 2 (ST13 Theorems 6 and 17).
+/// (1 + ln T)·((G + HD)²/2 + GN)/H + L·T·β·(2 + R/r), with β = ⅕, G = 10, D = 1.6, h = 10 levels,
+/// at most 9 nodes, N = 1133.6, L = 2 (ST13 Theorems 6 and 17).
 #[test]
 fn values_of_a_mean() {
     let recipe = values(1000);
@@ -143,9 +144,9 @@ fn bandits() {
     close("disc", bound(&planned.unwrap()), 3_688.006_70);
 }
 
-/// L'·Σmin(√d·σ_t, D) + A(1)r²/2 + ΣL²/(2A(t)) + L'·D with A(t) = t, L = L' = 2, Δ_t = 2/(t + 1) and
-/// the best split σ_t ∝ Δ_t^⅔; with probability 0.99, L'·√(2 ln 100·Σσ_t²) more (JKT12 Theorems 2 and
-/// 8, Corollary 3).
+/// L'·Σmin(√d·σ_t, D) + A(1)r²/2 + ΣL²/(2A(t)) + L'·D with A(t) = t, L = L' = 2, Δ_t = 2/(t + 1)
+/// and the best split σ_t ∝ Δ_t^⅔; with probability 0.99, L'·√(2 ln 100·Σσ_t²) more (JKT12 Theorems
+/// 2 and 8, Corollary 3).
 #[test]
 fn iterates_of_a_mean() {
     let mean = Objective::Convex(distance(2));

@@ -165,8 +165,8 @@ fn bandits_within_their_bounds() {
     assert!(held < 0.5 * single, "{held} {single}");
 }
 
-/// With the public advice of experts (EXP4): the best arm changes in every round, one of fifty experts
-/// knows it, and the regret against that expert is below the learner's own bound.
+/// With the public advice of experts (EXP4): the best arm changes in every round, one of fifty
+/// experts knows it, and the regret against that expert is below the learner's own bound.
 #[test]
 fn advice_is_followed() {
     let (rounds, shape) = (20_000, (50, 2));
@@ -234,8 +234,9 @@ fn values_find_a_minimum() {
 }
 
 /// A triangle that is a hundred times as long as wide is played in its rounder image: the price and
-/// the range of what is summed are those of a round one, the certified regret is that of the triangle
-/// that it becomes, and the learner finds the corner that it could not tell from the others.
+/// the range of what is summed are those of a round one, the certified regret is that of the
+/// triangle that it becomes, and the learner finds the corner that it could not tell from the
+/// others.
 #[test]
 fn thin_sets_are_played_in_a_rounder_image() {
     let rounds = 20_000;

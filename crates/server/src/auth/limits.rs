@@ -1,6 +1,7 @@
 //! How many decisions a token may ask for: a rate and a burst, by the generic cell rate algorithm;
-//! and how many may be in progress, of all tokens. Decisions and records alone are counted; rewards,
-//! targets and activations are never limited, or one person's reward could crowd out another's.
+//! and how many may be in progress, of all tokens. Decisions and records alone are counted;
+//! rewards, targets and activations are never limited, or one person's reward could crowd out
+//! another's.
 
 use crate::clock::Millis;
 use std::collections::HashMap;

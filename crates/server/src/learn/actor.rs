@@ -457,8 +457,8 @@ impl Actor {
         Ok(true)
     }
 
-    /// A batch is closed durably before it is fed: a run that has learned from more when it is first
-    /// opened is newer than the store, which would give its slots out a second time.
+    /// A batch is closed durably before it is fed: a run that has learned from more when it is
+    /// first opened is newer than the store, which would give its slots out a second time.
     fn check_start(&self, row: &ModelRow, run: &Run) -> Result<(), Problem> {
         let closed = self.context.closed_at_start.lock();
         let mut closed = closed.unwrap_or_else(PoisonError::into_inner);

@@ -12,15 +12,16 @@
 //!    the same lock, and (model, id) and (model, slot) are primary keys: were a lock forgotten, the
 //!    second commit would fail. A slot is taken before its content is looked at, as operations are
 //!    the same code for both stores.
-//! 2. **An answer means committed.** Callers are answered after the commit is acknowledged. If it is
-//!    not, they are told to ask again with the same id, and get the first answer if it was durable.
+//! 2. **An answer means committed.** Callers are answered after the commit is acknowledged. If it
+//!    is not, they are told to ask again with the same id, and get the first answer if it was
+//!    durable.
 //! 3. **A batch closes once, and alike for all.** Whoever locks rounds first does what is due, then
 //!    the operations. Whether a reward is late is decided under this lock against the durable mark.
 //!    The time of a model's rounds never goes back, whichever clocks nodes have.
 //! 4. **One node learns, under the fence of its lease.** Ledger, journals and releases are written
 //!    by transactions that hold the lease's row with the writer's fence (`hushstream_postgres` says
-//!    why a holder that was paused writes nothing). A release, the mark of what was learned from and
-//!    the end of the slots are one such transaction; so is what becomes of a model that failed.
+//!    why a holder that was paused writes nothing). A release, the mark of what was learned from
+//!    and the end of the slots are one such transaction; so is what becomes of a model that failed.
 //! 5. **What is answered with was stored and witnessed.** A release is read back after its commit,
 //!    and the node notes in its own witness the last frame of the ledger, before it answers with it
 //!    or tells of it.

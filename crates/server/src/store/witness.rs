@@ -1,8 +1,8 @@
 //! The witness: a file outside of the data folder that says how much the store has published.
 //!
 //! Everything in the folder can be restored together from a copy, and would then be consistent and
-//! old: charges since then forgotten, noise drawn again for other people. A store that has published
-//! less than its witness says is refused.
+//! old: charges since then forgotten, noise drawn again for other people. A store that has
+//! published less than its witness says is refused.
 
 use std::fs::{File, rename};
 use std::io::{self, Write};

@@ -7,9 +7,9 @@
 //!
 //! **Signing in.** The token is exchanged for a random name in a cookie that scripts cannot read
 //! (`HttpOnly`) and that is never sent from another site (`SameSite=Strict`). The token itself
-//! stays in the memory of the server: what lies in the browser opens pages for some hours and cannot ask
-//! the API for anything. A token in `sessionStorage` could be read by every script that ever runs
-//! on the page.
+//! stays in the memory of the server: what lies in the browser opens pages for some hours and
+//! cannot ask the API for anything. A token in `sessionStorage` could be read by every script that
+//! ever runs on the page.
 //!
 //! **No request leaves the server.** Style, script and pictures are its own, and the
 //! `Content-Security-Policy` allows nothing else, nor any script or style inside of a page.

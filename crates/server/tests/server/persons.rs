@@ -1,6 +1,6 @@
 //! Data sets that protect persons: all slots of a person, up to the stated number, over all batches
-//! and starts. Noise is of one seed, so a slot that does not count leaves every policy as it is, bit
-//! for bit.
+//! and starts. Noise is of one seed, so a slot that does not count leaves every policy as it is,
+//! bit for bit.
 
 use crate::support::{START, Server, banner};
 use serde_json::{Value, json};

@@ -65,8 +65,8 @@ pub(crate) fn database_of(folder: &Path) -> Option<String> {
     Some(format!("postgres://postgres@{socket}/{name}"))
 }
 
-/// Tests of the server from outside, once more with PostgreSQL as the store. Left out are those that
-/// copy or damage files of the embedded store.
+/// Tests of the server from outside, once more with PostgreSQL as the store. Left out are those
+/// that copy or damage files of the embedded store.
 #[test]
 fn every_promise_is_kept_on_postgresql_too() {
     let Some(cluster) = Cluster::start() else {

@@ -1,11 +1,11 @@
 //! A figure of the shape of JKT12's Figure 2b: private least squares in 90 dimensions over 515,345
 //! records, average regret against ε.
 //!
-//! With a file of Year Prediction (515,345 × 90; [`Years`]) it is the paper's figure. Without one the
-//! records are synthetic, of the same number and dimension, made as those of [`super::jkt2a`]: g_t standard Gaussian
-//! clipped to length R = 1.2·√d ≈ 11.4, y_t = ⟨g_t, x*⟩ + N(0, 0.01) clipped to [−R, R], ‖x*‖ = 1,
-//! losses ½(y − ⟨g, x⟩)² + ½‖x‖²; δ = 10⁻⁶, replace-one. Regret is against ridge regression in
-//! hindsight on the same records.
+//! With a file of Year Prediction (515,345 × 90; [`Years`]) it is the paper's figure. Without one
+//! the records are synthetic, of the same number and dimension, made as those of [`super::jkt2a`]:
+//! g_t standard Gaussian clipped to length R = 1.2·√d ≈ 11.4, y_t = ⟨g_t, x*⟩ + N(0, 0.01) clipped
+//! to [−R, R], ‖x*‖ = 1, losses ½(y − ⟨g, x⟩)² + ½‖x‖²; δ = 10⁻⁶, replace-one. Regret is against
+//! ridge regression in hindsight on the same records.
 //!
 //! Records are summed in items of 256, for everyone alike: second moments in 90 dimensions are
 //! 4,185 numbers, and an iterate a record old would cost a factorisation a record. **As printed**
@@ -36,8 +36,8 @@ pub const ALL: &[Method] = Method::ALL.split_at(5).0;
 
 const D: usize = 90;
 
-/// Plays the figure: for each ε in order, the methods in order; on records of a file, each repeat in
-/// an order of its own, or on synthetic ones.
+/// Plays the figure: for each ε in order, the methods in order; on records of a file, each repeat
+/// in an order of its own, or on synthetic ones.
 ///
 /// # Errors
 /// Rounds or an ε that the recipe refuses.

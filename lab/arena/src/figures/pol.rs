@@ -1,6 +1,7 @@
 //! JKT12 §5: one private model at the end, against the batch learners that the section compares
-//! with: output and objective perturbation of regularised logistic regression (Chaudhuri, Monteleoni
-//! and Sarwate 2011, Algorithms 1 and 2, the ones that diffprivlib ships), all at pure ε.
+//! with: output and objective perturbation of regularised logistic regression (Chaudhuri,
+//! Monteleoni and Sarwate 2011, Algorithms 1 and 2, the ones that diffprivlib ships), all at pure
+//! ε.
 //!
 //! Synthetic records: features of length at most 1 in ten dimensions, labels by a hidden direction
 //! with noise. Everyone has the same ridge Λ = 0.01; accuracy is on as many fresh records.
@@ -8,8 +9,9 @@
 //!
 //! - *output*: the minimiser of mean loss + (Λ/2)‖w‖² moves by at most 2/(nΛ); noise of density
 //!   ∝ e^(−nΛε‖b‖/2).
-//! - *objective*: the minimiser of the same + ⟨b, w⟩/n + (Δ/2)‖w‖², b of density ∝ e^(−ε'‖b‖/2), ε' =
-//!   ε − 2 ln(1 + c/(nΛ)), c = ¼; where ε' is not positive, Δ = c/(n(e^(ε/4) − 1)) − Λ and ε' = ε/2.
+//! - *objective*: the minimiser of the same + ⟨b, w⟩/n + (Δ/2)‖w‖², b of density ∝ e^(−ε'‖b‖/2), ε'
+//!   = ε − 2 ln(1 + c/(nΛ)), c = ¼; where ε' is not positive, Δ = c/(n(e^(ε/4) − 1)) − Λ and ε' =
+//!   ε/2.
 //! - *pol*: `pol` with all iterates, and with the later half, as it is shipped.
 
 use super::{Row, rows};

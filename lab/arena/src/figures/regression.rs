@@ -1,8 +1,8 @@
 //! Online ridge regression on synthetic records, for the figures with least squares: the records,
 //! and everyone's way through them.
 //!
-//! Features are standard Gaussian, clipped to length R = 1.2·√d; targets are ⟨g_t, x*⟩ + N(0, 0.01),
-//! ‖x*‖ = 1, clipped to [−R, R]; losses are ½(y − ⟨g, x⟩)² + ½‖x‖².
+//! Features are standard Gaussian, clipped to length R = 1.2·√d; targets are ⟨g_t, x*⟩ + N(0,
+//! 0.01), ‖x*‖ = 1, clipped to [−R, R]; losses are ½(y − ⟨g, x⟩)² + ½‖x‖².
 
 use crate::Dice;
 use crate::play::{ArenaError, open};

@@ -144,8 +144,8 @@ fn dartboards_grow_like_the_root() {
 }
 
 /// With a gap of 0.6 between the best expert and the others, limited updates lose little more in
-/// sixteen times the rounds, and what is certified for the gap is above that, and far below the bound
-/// for any losses.
+/// sixteen times the rounds, and what is certified for the gap is above that, and far below the
+/// bound for any losses.
 #[test]
 fn limited_updates_stop_growing_where_there_is_a_gap() {
     let pure = Budget::pure(1.0).unwrap();

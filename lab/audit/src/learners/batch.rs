@@ -1,5 +1,5 @@
-//! Duels against private batch solvers: `limited-updates`, which draws among experts, or descends on
-//! convex losses with Gaussian or L2-Laplace noise.
+//! Duels against private batch solvers: `limited-updates`, which draws among experts, or descends
+//! on convex losses with Gaussian or L2-Laplace noise.
 //!
 //! A point leaves after records 1, 3 and 7. Record 2 is alone in the only phase of its octave, so
 //! that one Gaussian shows all of it; records 4 to 6 are in two phases.

@@ -2,9 +2,9 @@
 //! everybody else.
 //!
 //! Two arms, one column that is always the same, and a ridge so large that weights are the released
-//! sums of rewards, divided by it. A probe asks for a decision after every release: it is one of the
-//! others, and sees its own answer. The canary's own decision is told to nobody. Of the price, what
-//! the canary moves in sums of rewards alone is 0.8; an outsider sees no matrices.
+//! sums of rewards, divided by it. A probe asks for a decision after every release: it is one of
+//! the others, and sees its own answer. The canary's own decision is told to nobody. Of the price,
+//! what the canary moves in sums of rewards alone is 0.8; an outsider sees no matrices.
 
 use super::Target;
 use super::stage::{Interruption, Terms};

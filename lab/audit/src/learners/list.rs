@@ -10,8 +10,8 @@ impl Target {
     /// Every recipe, on its own sum if it has one, and `pftal-convex` on every sum, with every
     /// noise, at the length where an audit can be tight and, but for iterates, where that is a
     /// single release, at seven too; persons, zero-out, batches and interruptions on two sums, on
-    /// iterates and on the sparse tree; zero-out and interruptions on the others, and persons on a bandit. `gaussian` and
-    /// `pure` are the budgets.
+    /// iterates and on the sparse tree; zero-out and interruptions on the others, and persons on a
+    /// bandit. `gaussian` and `pure` are the budgets.
     pub fn all(gaussian: Budget, pure: Budget) -> Vec<Self> {
         let mut targets: Vec<Self> = Vec::new();
         let budget = |noise: Noise| if noise.is_pure() { pure } else { gaussian };

@@ -1,5 +1,5 @@
-//! What every run is played on: a simulated ledger that has paid for it, and a journal. Runs may stop
-//! in the middle: the journal is kept, or an older copy of it comes back.
+//! What every run is played on: a simulated ledger that has paid for it, and a journal. Runs may
+//! stop in the middle: the journal is kept, or an older copy of it comes back.
 
 use crate::AuditError;
 use crate::bound::Claim;

@@ -498,7 +498,8 @@ impl OnSum {
     fn record(&self, pull: Pull) -> Record {
         let half = std::f64::consts::FRAC_1_SQRT_2;
         let (features, target) = match (self.recipe.ask(), &self.recipe.request().objective) {
-            // Two vectors of scalar product κ²/2 = ¼ with opposite targets are the farthest moments.
+            // Two vectors of scalar product κ²/2 = ¼ with opposite targets are the farthest
+            // moments.
             (Ask::Moments(_), _) => match pull {
                 Pull::Low => (vec![1.0, 0.0], -1.0),
                 Pull::High => (vec![0.25, 0.9375_f64.sqrt()], 1.0),

@@ -718,8 +718,8 @@ const COINS: u64 = 1 << 62;
 /// The items of a node, added up; a filter's row.
 fn content_of_sum<'a>(rows: &'a Rows, kind: SumKind, releases: u64) -> Box<Content<'a>> {
     Box::new(move |stream, node, prefixes| {
-        // Draws of several nodes are filled up to whole vectors with nodes that end before the first
-        // item: their noise is in no release.
+        // Draws of several nodes are filled up to whole vectors with nodes that end before the
+        // first item: their noise is in no release.
         let is_dyadic = matches!(
             kind,
             SumKind::Tree | SumKind::PaddedTree | SumKind::Honaker | SumKind::Octave

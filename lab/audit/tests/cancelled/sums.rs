@@ -253,10 +253,10 @@ fn items(prefixes: &[Vec<f64>]) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// Which prices of a person's items are tight, and what the others miss. A tree is priced as if each
-/// item lay in as many used nodes as the deepest and any two shared all but a leaf; its worst items
-/// are the first k, in a node of 2^l items there are min(2^l, what is left) of them, and every other
-/// node of a level is in no release (in Honaker's estimate all are).
+/// Which prices of a person's items are tight, and what the others miss. A tree is priced as if
+/// each item lay in as many used nodes as the deepest and any two shared all but a leaf; its worst
+/// items are the first k, in a node of 2^l items there are min(2^l, what is left) of them, and
+/// every other node of a level is in no release (in Honaker's estimate all are).
 #[test]
 fn what_a_persons_items_move_at_most() {
     for kind in all_sums().into_iter().filter(|kind| !kind.is_windowed()) {

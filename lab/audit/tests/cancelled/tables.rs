@@ -124,8 +124,9 @@ impl OnTables {
     }
 
     /// A record that is as far from others as it can be: its features are those of its side alone,
-    /// and its residual is at its bound, since steps are so small that scores stay near 0. Its target
-    /// is the same at every question: so all that a person's items move goes in one direction.
+    /// and its residual is at its bound, since steps are so small that scores stay near 0. Its
+    /// target is the same at every question: so all that a person's items move goes in one
+    /// direction.
     fn record(&self, pull: Pull) -> Record {
         let response = self.recipe.request().response;
         let (side, is_far) = match pull {
@@ -179,8 +180,8 @@ impl OnTables {
         )
     }
 
-    /// As a user plays it. Records are asked at iterates, which are not published: they are computed
-    /// beside the run, from a sum alone.
+    /// As a user plays it. Records are asked at iterates, which are not published: they are
+    /// computed beside the run, from a sum alone.
     fn own(&self, stream: &[Entry], key: &Key, stop: Stop) -> Seen {
         let (mut ledger, grant, _) = self.paid();
         let plan = self.recipe.plan().clone();

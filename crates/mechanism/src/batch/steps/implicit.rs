@@ -4,10 +4,10 @@
 //! whatever the distance was. Implicit steps end in the corner.
 //!
 //! *Proof.* x ↦ x⁺ never expands, for any convex f: fact 1. It moves by at most Lη, against a null
-//! too: fact 2. The float error of a step is proved in `perturb/implicit.rs`: fact 3. f(x⁺) + (‖x⁺ −
-//! x‖² + ‖x⁺ − w‖²)/(2η) ≤ f(w) + ‖x − w‖²/(2η) by strong convexity, f(x) − f(x⁺) ≤ L‖x − x⁺‖, and
-//! L·s − s²/(2η) ≤ ηL²/2: the risk. Corners are rounded by less than 2⁻¹⁶, which counts at x and at
-//! w. ∎ Sizes are at most D/4 over the slope, for which the error is proved.
+//! too: fact 2. The float error of a step is proved in `perturb/implicit.rs`: fact 3. f(x⁺) + (‖x⁺
+//! − x‖² + ‖x⁺ − w‖²)/(2η) ≤ f(w) + ‖x − w‖²/(2η) by strong convexity, f(x) − f(x⁺) ≤ L‖x − x⁺‖,
+//! and L·s − s²/(2η) ≤ ηL²/2: the risk. Corners are rounded by less than 2⁻¹⁶, which counts at x
+//! and at w. ∎ Sizes are at most D/4 over the slope, for which the error is proved.
 
 use super::{Direction, Steps};
 use crate::batch::BatchError;

@@ -1,9 +1,9 @@
 //! The steps of a phase: what makes one solver of AFKT22's Algorithm 2 another.
 //!
 //! The algorithm takes any private optimiser. Ours keep O(d) memory and no record: an epoch is cut
-//! into phases, each record takes one step, and a phase leaves its average with noise. So a solver is
-//! its steps, and its price follows from three facts, which its file must prove for every size η up
-//! to `longest`:
+//! into phases, each record takes one step, and a phase leaves its average with noise. So a solver
+//! is its steps, and its price follows from three facts, which its file must prove for every size η
+//! up to `longest`:
 //!
 //! 1. two points, moved by one record, end no further apart than they began;
 //! 2. one point, moved by two records, ends within 2Lη; by a record and by nothing, within Lη;
@@ -12,8 +12,8 @@
 //! And for its risk: x, moved to x⁺ by a loss f, has f(x) − f(w) ≤ (‖x − w‖² − ‖x⁺ − w‖²)/(2η) +
 //! ηL²/2 + `corners`, for every w of the set.
 //!
-//! **A new solver** is a file with these proofs and a line in each match of [`Solver`], which a plan
-//! stores: new ones go last. Every other file asks the trait.
+//! **A new solver** is a file with these proofs and a line in each match of [`Solver`], which a
+//! plan stores: new ones go last. Every other file asks the trait.
 
 mod gradient;
 mod implicit;

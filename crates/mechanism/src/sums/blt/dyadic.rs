@@ -2,11 +2,11 @@
 //!
 //! 1 − θ_j = a_j/2⁶² and ω_j = w_j/2⁴⁰ with integers a_j ≥ 1, w_j ≥ 1: the decay to the nearest
 //! (for 2⁴⁰ releases a_j is still above 10⁶), the weight down; to 31 bits each where that is
-//! harmless (more would change the strategies of earlier versions, and gain nothing). Weights get fewer bits because Σ_j
-//! w_j·buf_j, the largest number in the encoder, must fit 127 bits. An a_j or w_j that comes from a
-//! float has at most 53 significant bits, so a_j/2⁶² and w_j/2⁴⁰ are floats *exactly*:
-//! [`DyadicBlt::parameters`] are not an approximation of what the encoder does but the same
-//! numbers, and the closed forms apply to them.
+//! harmless (more would change the strategies of earlier versions, and gain nothing). Weights get
+//! fewer bits because Σ_j w_j·buf_j, the largest number in the encoder, must fit 127 bits. An a_j
+//! or w_j that comes from a float has at most 53 significant bits, so a_j/2⁶² and w_j/2⁴⁰ are
+//! floats *exactly*: [`DyadicBlt::parameters`] are not an approximation of what the encoder does
+//! but the same numbers, and the closed forms apply to them.
 //!
 //! **Sensitivity.** The closed form has a relative error below 2⁻⁴⁶ (2⁻³³ with several
 //! participations), and the value reported is that, widened by 2⁻⁴⁴ (2⁻³²): never below the real

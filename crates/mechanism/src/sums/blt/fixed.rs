@@ -293,7 +293,8 @@ wide! {
     }
 }
 
-/// One instance for each number of buffers, so that the loops over them are unrolled: twice as fast.
+/// One instance for each number of buffers, so that the loops over them are unrolled: twice as
+/// fast.
 #[inline(always)]
 fn pass<S: Simd, const M: usize>(
     doubles: &mut Doubles,

@@ -136,8 +136,8 @@ impl BltInverse {
         square.sqrt()
     }
 
-    /// The variance of Σ_t weights[t−1] · (prefix sum t) per unit of noise in the rows: the noise of
-    /// row j is in prefix sum t with weight b_{t−j}, and the powers in b add up from the end.
+    /// The variance of Σ_t weights[t−1] · (prefix sum t) per unit of noise in the rows: the noise
+    /// of row j is in prefix sum t with weight b_{t−j}, and the powers in b add up from the end.
     #[must_use]
     pub fn combined_variance(&self, weights: &[f64]) -> f64 {
         let mut following = vec![0.0; self.terms.len()];

@@ -1,14 +1,15 @@
 //! The strategy with the least error of all.
 //!
-//! Let A be the matrix of prefix sums (ones on and below the diagonal), C a strategy with columns of
-//! length at most 1, X = CᵀC. Release t carries variance (A·X⁻¹·Aᵀ)_tt per unit of noise. Over all X
-//! with diagonal at most 1, weights w and v that are positive and add up to 1, and B = W^½·A·V^½,
+//! Let A be the matrix of prefix sums (ones on and below the diagonal), C a strategy with columns
+//! of length at most 1, X = CᵀC. Release t carries variance (A·X⁻¹·Aᵀ)_tt per unit of noise. Over
+//! all X with diagonal at most 1, weights w and v that are positive and add up to 1, and B =
+//! W^½·A·V^½,
 //!
 //! Σ_t w_t·(A·X⁻¹·Aᵀ)_tt ≥ ‖B‖_*², the squared sum of B's singular values,
 //!
-//! because tr(W·A·X⁻¹·Aᵀ)·tr(V·X) ≥ ‖W^½·A·X^{−½}·X^½·V^½‖_*² (Cauchy and Schwarz), and tr(V·X) ≤ 1.
-//! So any v is a *certificate*: no factorisation whatsoever has less error than ‖B‖_*. It is attained
-//! where X = V^{−½}·(BᵀB)^½·V^{−½} (up to a factor) has a constant diagonal, that is v ∝
+//! because tr(W·A·X⁻¹·Aᵀ)·tr(V·X) ≥ ‖W^½·A·X^{−½}·X^½·V^½‖_*² (Cauchy and Schwarz), and tr(V·X) ≤
+//! 1. So any v is a *certificate*: no factorisation whatsoever has less error than ‖B‖_*. It is
+//! attained where X = V^{−½}·(BᵀB)^½·V^{−½} (up to a factor) has a constant diagonal, that is v ∝
 //! diag((BᵀB)^½); and for the worst release also w ∝ diag((BBᵀ)^½) (Denisov, McMahan, Rush, Smith &
 //! Thakurta 2022). Both are found by repeating just that, from equal weights. A is its own
 //! transpose when rows and columns are read backwards, so for the worst release w is v backwards.
@@ -18,13 +19,13 @@
 //! (BᵀB)^½ = T^{−½} = (1/π)·∫ (T + eˣ)⁻¹·e^{x/2} dx,
 //!
 //! by the trapezoidal rule on some fifty nodes: its error falls like e^{−2π²/step}, and beyond the
-//! ends of the grid like the square root of what is left out. The diagonal of (T + s)⁻¹ comes from two
-//! recursions, forwards and backwards, without any matrix. Weights of the rule are positive, so what
-//! it gives for X is positive definite, whatever the precision: nothing here can harm privacy, which
-//! counts the integers of `dense.rs`, and errors are computed from those integers too.
+//! ends of the grid like the square root of what is left out. The diagonal of (T + s)⁻¹ comes from
+//! two recursions, forwards and backwards, without any matrix. Weights of the rule are positive, so
+//! what it gives for X is positive definite, whatever the precision: nothing here can harm privacy,
+//! which counts the integers of `dense.rs`, and errors are computed from those integers too.
 //!
-//! Floats here are sums, products, quotients and square roots in a stated order: one result on every
-//! machine. (A run stores its coefficients all the same.)
+//! Floats here are sums, products, quotients and square roots in a stated order: one result on
+//! every machine. (A run stores its coefficients all the same.)
 
 use super::workload::Workload;
 
@@ -132,8 +133,8 @@ impl Optimum {
     /// C, row by row: lower triangular, CᵀC = X, columns of length 1.
     pub(super) fn strategy(&self) -> Vec<Vec<f64>> {
         let mut rows = self.gram();
-        // From the last row up: row t of C is row t of what is left of X over its root, and its square
-        // leaves X.
+        // From the last row up: row t of C is row t of what is left of X over its root, and its
+        // square leaves X.
         for t in (0..rows.len()).rev() {
             let (above, rest) = rows.split_at_mut(t);
             let row = &mut rest[0];

@@ -86,8 +86,8 @@ fn rows(dense: &Dense, largest: i64) -> Rows {
     Rows::new(dense.clone(), draws, largest, 0.25)
 }
 
-/// Every row is the floor of its definition in 128 bits and one whole noise of its own; every release
-/// decodes all rows; one that was stopped is the same bit for bit.
+/// Every row is the floor of its definition in 128 bits and one whole noise of its own; every
+/// release decodes all rows; one that was stopped is the same bit for bit.
 #[test]
 fn releases_are_decoded_rows_plus_their_noise() {
     let n = 40;

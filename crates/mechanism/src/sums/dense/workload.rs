@@ -35,8 +35,8 @@ impl Workload {
         Self::Last,
     ];
 
-    /// The weights of releases 1 to n, which add up to 1; `None` for the worst release, whose weights
-    /// are found with the strategy.
+    /// The weights of releases 1 to n, which add up to 1; `None` for the worst release, whose
+    /// weights are found with the strategy.
     #[must_use]
     pub fn weights(self, releases: u64) -> Option<Vec<f64>> {
         let last = releases.max(1);

@@ -236,8 +236,8 @@ mod tests {
     use hushstream_account::{Adjacency, Budget, FilterKind};
     use hushstream_noise::Key;
 
-    /// Second moments are priced by their own distance: a question about vectors on the same lattice
-    /// would let a record move more than was paid for.
+    /// Second moments are priced by their own distance: a question about vectors on the same
+    /// lattice would let a record move more than was paid for.
     #[test]
     fn a_question_of_another_geometry_is_refused() {
         let moments = Moments::new(3, Bounds::new(2.0, (-1.0, 1.0), 3.0).unwrap());

@@ -18,10 +18,11 @@
 //! what records hold.
 //!
 //! **Why the guarantee is that of one process.** An item is the sum of the lattice integers of its
-//! records, on whatever machine they were added; every record is in at most one item, because positions of a source
-//! are taken once. The release is drawn, journalled and synced by the authority alone. Workers are
-//! inside the trust boundary: the checks on receipt (`partial.rs`) refuse integers that no such
-//! number of records adds up to, and do not prove that a worker counted every record once.
+//! records, on whatever machine they were added; every record is in at most one item, because
+//! positions of a source are taken once. The release is drawn, journalled and synced by the
+//! authority alone. Workers are inside the trust boundary: the checks on receipt (`partial.rs`)
+//! refuse integers that no such number of records adds up to, and do not prove that a worker
+//! counted every record once.
 
 mod commit;
 mod delivery;

@@ -1,7 +1,7 @@
 //! Sums of records made elsewhere, and their bytes.
 //!
-//! **As private as the records**: a partial sum of one record is that record's gradient. No `Debug`,
-//! no `Clone`; the bytes belong on encrypted connections and disks, never into a log.
+//! **As private as the records**: a partial sum of one record is that record's gradient. No
+//! `Debug`, no `Clone`; the bytes belong on encrypted connections and disks, never into a log.
 //!
 //! Format: the eight bytes `HUSHSUM` and version; the fields in postcard, every number that depends
 //! on records in a fixed width; the first sixteen bytes of the SHA-256 of all before, which show

@@ -212,7 +212,8 @@ impl Question {
         })
     }
 
-    /// A question whose parts fit together; nothing that a worker does with it can fail or overflow.
+    /// A question whose parts fit together; nothing that a worker does with it can fail or
+    /// overflow.
     pub(super) fn checked(fields: Fields) -> Result<Self, QuestionError> {
         let norm = if fields.l1 { Norm::L1 } else { Norm::L2 };
         let lattice = Lattice::new(fields.dimension, norm, fields.bound, fields.radius)?;

@@ -1,8 +1,8 @@
 //! Partial sums that only the authority can open.
 //!
 //! A run has a pair of keys beside its noise. Workers seal to the public one (HPKE, RFC 9180:
-//! X25519, HKDF-SHA256, ChaCha20-Poly1305, base mode), so queues, disks and drivers between them and
-//! the authority hold bytes that say nothing about rows but their number and their positions.
+//! X25519, HKDF-SHA256, ChaCha20-Poly1305, base mode), so queues, disks and drivers between them
+//! and the authority hold bytes that say nothing about rows but their number and their positions.
 //!
 //! Format: the eight bytes `HUSHBOX` and version; in postcard the name of the question and the
 //! positions, both public; 32 bytes of HPKE's encapsulated key; the partial sum's bytes, encrypted,
