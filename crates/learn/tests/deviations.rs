@@ -36,6 +36,7 @@ fn rule(cells: usize) -> TableRule {
         cell_length: 0.6,
         curvature: 0.25,
         averaged: true,
+        repeats: false,
         noise: vec![3.0],
     }
 }

@@ -103,8 +103,8 @@ impl Image {
         })
     }
 
-    /// Khachiyan's weights u of the corners q lifted to (x, 1): while some qᵀ(Σuqqᵀ)⁻¹q is above p
-    /// + 1, that corner gains weight. The ellipsoid's matrix is p times the covariance under u.
+    /// Khachiyan's weights u of the corners q lifted to (x, 1): while some qᵀ(Σuqqᵀ)⁻¹q is above
+    /// p + 1, that corner gains weight. The ellipsoid's matrix is p times the covariance under u.
     fn of_corners(corners: &[Vec<f64>]) -> Result<Option<Self>, SetError> {
         let (count, p) = (corners.len(), corners[0].len());
         let lifted: Vec<DVector<f64>> = corners
