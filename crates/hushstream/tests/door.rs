@@ -57,7 +57,11 @@ fn rows_at_once_are_rows_one_by_one() {
     let row = |i: u32| {
         let x = f64::from(i * 37 % 200) / 100.0 - 1.0;
         let strange = [f64::NAN, 1e300, -0.0, 0.3][i as usize % 4];
-        [x, if i % 11 == 0 { strange } else { -x }, f64::from(i % 2)]
+        [
+            x,
+            if i.is_multiple_of(11) { strange } else { -x },
+            f64::from(i % 2),
+        ]
     };
     let rows: Vec<[f64; 3]> = (0..603).map(row).collect();
     let begin = |norm: Option<f64>| {
