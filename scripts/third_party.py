@@ -111,7 +111,7 @@ def page():
         f"{PLATFORM}. `python3 scripts/third_party.py` writes this page, and `make deny` fails if it",
         "differs, if a licence is none of those that `deny.toml` allows, or if a reason is missing.",
         "",
-        "All of them come from crates.io, at the versions and digests of `Cargo.lock`. None is",
+        "All of them come from the public registry, at the versions and digests of `Cargo.lock`. None is",
         "modified. No code of ours is `unsafe`; theirs may be.",
         "",
         "## Crates that our code names, and why each is trusted",
