@@ -1,9 +1,9 @@
 //! How wide the integers of a BLT encoder must be, decided before the first item.
 //!
-//! Let M = R·2ᶠ be the largest scaled coordinate (R = `radius`, f guard bits). From
-//! buf ← θ·buf + ε + X, |ε| ≤ 1, it follows that |buf_j| ≤ (M+1)·(1−θ_j^n)/(1−θ_j) =: L_j after n steps. A weighted
-//! sum is at most M + Σω_jL_j + m, as each of its at most m roundings adds at most one. A layout is
-//! accepted only if, with W = 51 bits (double) or 127 (wide),
+//! Let M = R·2ᶠ be the largest scaled coordinate (R = `radius`, f guard bits). From buf ← θ·buf +
+//! ε + X, |ε| ≤ 1, it follows that |buf_j| ≤ (M+1)·(1−θ_j^n)/(1−θ_j) =: L_j after n steps. A
+//! weighted sum is at most M + Σω_jL_j + m, as each of its at most m roundings adds at most one. A
+//! layout is accepted only if, with W = 51 bits (double) or 127 (wide),
 //!
 //! * buffers fit: L_j < 2^W, or 2⁵³ for doubles;
 //! * weighted sums fit: M + Σω_jL_j + m < 2^W;

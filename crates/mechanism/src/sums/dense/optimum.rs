@@ -7,8 +7,8 @@
 //!
 //! Σ_t w_t·(A·X⁻¹·Aᵀ)_tt ≥ ‖B‖_*², the squared sum of B's singular values,
 //!
-//! because tr(W·A·X⁻¹·Aᵀ)·tr(V·X) ≥ ‖W^½·A·X^{−½}·X^½·V^½‖_*² (Cauchy and Schwarz), and
-//! tr(V·X) ≤ 1. So any v is a *certificate*: no factorisation whatsoever has less error than ‖B‖_*. It is
+//! because tr(W·A·X⁻¹·Aᵀ)·tr(V·X) ≥ ‖W^½·A·X^{−½}·X^½·V^½‖_*² (Cauchy and Schwarz), and tr(V·X) ≤
+//! 1. So any v is a *certificate*: no factorisation whatsoever has less error than ‖B‖_*. It is
 //! attained where X = V^{−½}·(BᵀB)^½·V^{−½} (up to a factor) has a constant diagonal, that is v ∝
 //! diag((BᵀB)^½); and for the worst release also w ∝ diag((BBᵀ)^½) (Denisov, McMahan, Rush, Smith &
 //! Thakurta 2022). Both are found by repeating just that, from equal weights. A is its own
