@@ -7,12 +7,13 @@
 //!
 //! Σ_t w_t·(A·X⁻¹·Aᵀ)_tt ≥ ‖B‖_*², the squared sum of B's singular values,
 //!
-//! because tr(W·A·X⁻¹·Aᵀ)·tr(V·X) ≥ ‖W^½·A·X^{−½}·X^½·V^½‖_*² (Cauchy and Schwarz), and tr(V·X) ≤
-//! 1. So any v is a *certificate*: no factorisation whatsoever has less error than ‖B‖_*. It is
-//! attained where X = V^{−½}·(BᵀB)^½·V^{−½} (up to a factor) has a constant diagonal, that is v ∝
-//! diag((BᵀB)^½); and for the worst release also w ∝ diag((BBᵀ)^½) (Denisov, McMahan, Rush, Smith &
-//! Thakurta 2022). Both are found by repeating just that, from equal weights. A is its own
-//! transpose when rows and columns are read backwards, so for the worst release w is v backwards.
+//! because tr(W·A·X⁻¹·Aᵀ)·tr(V·X) ≥ ‖W^½·A·X^{−½}·X^½·V^½‖_*² (Cauchy and Schwarz), and
+//! tr(V·X) ≤ 1. So any v is a *certificate*: no factorisation whatsoever has less error than
+//! ‖B‖_*. It is attained where X = V^{−½}·(BᵀB)^½·V^{−½} (up to a factor) has a constant diagonal,
+//! that is v ∝ diag((BᵀB)^½); and for the worst release also w ∝ diag((BBᵀ)^½) (Denisov, McMahan,
+//! Rush, Smith & Thakurta 2022). Both are found by repeating just that, from equal weights. A is
+//! its own transpose when rows and columns are read backwards, so for the worst release w is v
+//! backwards.
 //!
 //! **In O(n) per node.** A⁻¹ takes differences, so T = (BᵀB)⁻¹ is tridiagonal, and
 //!
