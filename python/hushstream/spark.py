@@ -38,6 +38,8 @@ __all__ = ["SparkLearner", "partials", "ship", "with_positions"]
 # and the one after it. Rows of a block of bytes share theirs.
 _FILE, _LOG, _START, _END = "_hush_file", "_hush_log", "_hush_start", "_hush_end"
 _ARCHIVE = "hushstream_package"
+# Applications that have this package.
+_SHIPPED: set[str] = set()
 
 
 def with_positions(df: Any, partition: str | None = None, offset: str | None = None) -> Any:
@@ -458,6 +460,9 @@ def ship(spark: Any) -> None:
     """Gives executors this package, where it is not installed; they need numpy and pyarrow."""
     import hushstream
 
+    # Spark takes a file of one name once.
+    if spark.sparkContext.applicationId in _SHIPPED:
+        return
     folder = os.path.dirname(os.path.abspath(hushstream.__file__))
     # Executors fetch it when they begin, and they may begin at any time.
     place = tempfile.mkdtemp(prefix="hushstream-")
@@ -466,3 +471,4 @@ def ship(spark: Any) -> None:
     shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("__pycache__"))
     archive = shutil.make_archive(os.path.join(place, "hushstream"), "zip", os.path.dirname(copy))
     spark.sparkContext.addArchive(f"{archive}#{_ARCHIVE}")
+    _SHIPPED.add(spark.sparkContext.applicationId)
