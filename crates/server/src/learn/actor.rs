@@ -428,7 +428,7 @@ impl Actor {
         }
         let fence = self.hold(Duration::ZERO)?;
         if fence.is_some() {
-            // Whoever held it before may have learned until now.
+            // The last holder may have learned until now.
             state = self.context.db.state(row.number)?;
         }
         if !self.runs.contains_key(&row.number) {

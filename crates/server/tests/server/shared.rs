@@ -134,7 +134,7 @@ fn a_decision_of_one_node_is_rewarded_at_another() {
         ["10|9"],
         "gapless"
     );
-    // Closed by the clock of whoever looks; learned by one; told by both.
+    // Either node closes it by its clock; one learns; both tell.
     one.clock.advance(5_000);
     two.clock.advance(5_000);
     for server in [&one, &two] {
@@ -386,7 +386,7 @@ fn a_holder_that_does_not_know_that_it_was_taken_over_publishes_nothing() {
     std::thread::sleep(Duration::from_millis(1500));
     assert_eq!(cluster.ask("SELECT max(version) FROM releases"), ["0"]);
     assert_eq!(cluster.ask(frames), before);
-    // The model is not lost: whoever has the lease next learns from the batch.
+    // The model is not lost: the next holder of the lease learns from the batch.
     cluster.ask("UPDATE leases SET until = clock_timestamp()");
     server.wait_for(1);
     let rows = cluster.ask("SELECT version, fence FROM releases ORDER BY version");
