@@ -18,7 +18,7 @@ BROWSER := target/browser
 # What `make mutants-diff` compares with.
 SINCE  ?= HEAD~1
 
-.PHONY: demo test test-browser test-python test-python-versions test-spark test-spark-once test-postgres postgres test-server bench-server python wheel test-long fuzz bench oracle mutants mutants-diff deny book package soak
+.PHONY: demo test test-browser test-python test-python-versions test-spark test-spark-once test-postgres postgres test-server bench-server python wheel test-long fuzz fuzz-coverage bench oracle mutants mutants-diff deny book package soak
 
 # People and a year of flights, which are built into the program: what was chosen and why, how well it learned, and what is promised.
 demo:
@@ -134,6 +134,14 @@ $(PACKAGE)/installed: python/requirements.txt
 fuzz:
 	cargo run --locked --quiet --release -p hushstream-fuzz -- --seconds 1800 --seed $$(date +%s)
 
+# libFuzzer, led by coverage: HOURS of core time for every target, or for those of TARGET. It takes
+# turns among them, goes on with the corpora under target/fuzz, and needs a compiler of C++.
+# Afterwards, `python3 scripts/fuzz_coverage.py --keep` minimises the corpora and keeps them.
+HOURS  ?= 1
+TARGET ?=
+fuzz-coverage:
+	$(PYTHON) scripts/fuzz_coverage.py --hours $(HOURS) $(TARGET)
+
 # Everything of `make test`, regret at full length, the error codes of what must not compile, the cipher's ways for other processors, cross-checks against other people's implementations, and whether tests notice changes of the code that privacy rests on.
 test-long: test oracle deny test-python-versions test-spark test-postgres test-browser test-server
 	cargo test --release --locked -p hushstream-arena --features long
@@ -150,6 +158,8 @@ test-long: test oracle deny test-python-versions test-spark test-postgres test-b
 	$(PY) oracle/metrics.py check
 	$(JAX)/bin/python oracle/blt.py check
 	$(JAX)/bin/python oracle/dense.py check
+	$(JAX)/bin/python oracle/auditors.py check
+	cargo run --release --locked --quiet -p hushstream-noise --example draws | $(JAX)/bin/python oracle/samplers.py check -
 	$(MAKE) mutants
 
 # Sensitivities, scales, addresses of noise, marks and charges, changed one at a time: a test of
@@ -192,9 +202,12 @@ soak:
 package:
 	cargo package --workspace --locked --exclude hushstream-benches --exclude hushstream-fuzz --exclude hushstream-python
 
-# Ours and other people's programs on the same files, in turn; writes BENCHMARKS.md. Then private learners on tables:
-# how well each predicts at one budget; writes target/bench/accuracy/table.md.
-bench: $(PEERS)/installed $(JAX)/installed $(TFP)/tried
+# Ours and other people's programs on the same files, in turn, then Python, the server and Spark; writes
+# BENCHMARKS.md. Then private learners on tables: how well each predicts at one budget; writes
+# target/bench/accuracy/table.md. What is not installed and cannot be (wrk, Spark) is named in the page.
+bench: $(PEERS)/installed $(JAX)/installed $(TFP)/tried python
+	command -v wrk >/dev/null || apt-get install -y --no-install-recommends wrk || true
+	$(MAKE) $(SPARK)/installed || true
 	cargo build --release --locked -p hushstream-cli -p hushstream-benches
 	$(PEERS)/bin/python benches/compare $(BENCH)
 	$(PEERS)/bin/python benches/accuracy $(if $(filter quick,$(BENCH)),quick,default)

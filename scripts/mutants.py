@@ -1,10 +1,10 @@
 """Changes the code that privacy rests on, one place at a time, and sees whether a test of the same
 crate fails each time.
 
-usage: mutants.py [--in-diff FILE] [--only TEXT]
+usage: mutants.py [--in-diff FILE] [--only TEXT …]
 
 `.cargo/mutants.toml` names the files and functions. With --in-diff only the lines of a diff are
-changed, with --only the mutants whose name contains TEXT. Mutants that no test notices must stand
+changed, with --only the mutants whose names contain one of these texts. Mutants that no test notices must stand
 in `scripts/mutants-survivors.txt`, each with a reason; any other fails the run. What is left when
 MUTANT_HOURS (4) are over is counted, and no failure.
 
@@ -104,7 +104,7 @@ def listed(options):
     run = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     mutants = json.loads(run.stdout or "[]")
     mutants = thinned([m for m in mutants if m["function"]])
-    mutants = [m for m in mutants if options.only in m["name"]]
+    mutants = [m for m in mutants if any(text in m["name"] for text in options.only)]
     return dict(enumerate(drawn(mutants), 1))
 
 
@@ -332,5 +332,5 @@ if __name__ == "__main__":
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--in-diff", metavar="FILE", help="only the lines of this diff")
-    parser.add_argument("--only", metavar="TEXT", default="", help="only names that contain this")
+    parser.add_argument("--only", metavar="TEXT", nargs="+", default=[""], help="only names that contain one")
     main(parser.parse_args())

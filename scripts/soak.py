@@ -38,6 +38,17 @@ BUDGET = "--epsilon 1 --delta 1e-6"
 KEPT = "--state state --ledger ledger --releases releases --seed-insecure 7"
 HASTE = "--sync-milliseconds 0"
 NOBODY = 65534
+DAY = 86_400
+
+
+# faults.c, compiled; where there is no compiler, what it plays is left out.
+PLAYED = ROOT / "target/faults.so"
+
+
+def compiled():
+    source = Path(__file__).with_name("faults.c")
+    command = ["cc", "-Wall", "-shared", "-fPIC", "-o", PLAYED, source, "-ldl"]
+    return shutil.which("cc") is not None and subprocess.run(command).returncode == 0
 
 
 class Wrong(Exception):
@@ -82,7 +93,7 @@ class Case:
         path = self.path(name)
         return path.read_bytes() if path.exists() else b""
 
-    def start(self, more=(), limits=(), flags=None, user=None):
+    def start(self, more=(), limits=(), flags=None, user=None, played=None):
         def prepare():
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # an error of the write, not a kill
             for what, most in limits:
@@ -97,7 +108,7 @@ class Case:
             stderr=subprocess.PIPE,
             preexec_fn=prepare,
             user=user,
-            env={**os.environ, "RUST_BACKTRACE": "0"},
+            env={**os.environ, "RUST_BACKTRACE": "0", **(played or {})},
         )
 
     def run(self, *more, **how):
@@ -223,6 +234,58 @@ def limited(what, low, high):
         ends_the_same(case, whole)
 
     return fault
+
+
+def played(**numbers):
+    """The environment in which faults.c plays a disk or a clock."""
+    stated = {f"FAULT_{name.upper()}": str(number) for name, number in numbers.items()}
+    return {"LD_PRELOAD": str(PLAYED), **stated}
+
+
+def no_sync(case, whole, draw, told):
+    """A sync of the disk fails, and what it should have kept is gone."""
+    seen = b""
+    for _ in range(draw.randint(1, 6)):
+        fails = int(400 ** draw.random())
+        code, error = case.run(*case.resumes(), played=played(sync=fails))
+        clear(code, error)
+        told["refused in words" if code == 2 else "went through"] += 1
+        seen = holds(case, seen, whole)
+        if code == 0:
+            break
+    if code != 0:
+        code, error = case.run(*case.resumes())
+        clear(code, error)
+        if code != 0:
+            raise Wrong(error)
+    holds(case, seen, whole)
+    ends_the_same(case, whole)
+
+
+def jumping_clock(case, whole, draw, told):
+    """Killed, with a clock that goes to another year and back."""
+    seen = b""
+    for _ in range(draw.randint(1, 5)):
+        jump = draw.choice([-1, 1]) * int((9_000 * DAY) ** draw.random())
+        playing = played(clock=int(300 ** draw.random()), jump=jump)
+        child = case.start(case.resumes(), played=playing)
+        time.sleep(whole["seconds"] * draw.random())
+        child.kill()
+        error = child.communicate()[1].decode(errors="replace")
+        if child.returncode != -signal.SIGKILL:
+            clear(child.returncode, error)
+            if child.returncode != 0:
+                raise Wrong(f"it failed by itself: {error}")
+            break
+        told["kills"] += 1
+        seen = holds(case, seen, whole)
+    else:
+        code, error = case.run(*case.resumes())
+        clear(code, error)
+        if code != 0:
+            raise Wrong(error)
+    holds(case, seen, whole)
+    ends_the_same(case, whole)
 
 
 def full_disk(case, whole, draw, told):
@@ -407,6 +470,8 @@ FAULTS = {
     "a limit on open files": limited(resource.RLIMIT_NOFILE, 4, 24),
     "a limit on memory": limited(resource.RLIMIT_AS, 20 << 20, 800 << 20),
     "a full disk": full_disk,
+    "a sync that fails": no_sync,
+    "a clock that jumps": jumping_clock,
     "a folder that may not be written": read_only,
     "torn files": damaged("torn"),
     "rotten files": damaged("rotten"),
@@ -414,6 +479,9 @@ FAULTS = {
     "an old copy of the state": old_copies,
     "an old copy of the ledger": old_ledger,
 }
+
+
+NEED_COMPILER = ["a sync that fails", "a clock that jumps"]
 
 
 class Server:
@@ -425,24 +493,31 @@ class Server:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
 
-    def start(self):
+    def start(self, playing=None):
+        """Whether it answers; one whose disk fails may end, in words."""
         flags = ["serve", "--data", "data", "--listen", f"127.0.0.1:{self.port}", "--no-ops"]
         self.child = subprocess.Popen(
             [self.program, *flags, "--insecure-simulated"],
             cwd=self.folder,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
+            env={**os.environ, **(playing or {})},
         )
         begin = time.monotonic()
         while time.monotonic() - begin < 60:
             if self.child.poll() is not None:
-                raise Wrong(f"the server ended: {self.child.stderr.read().decode()[-600:]}")
+                error = self.child.communicate()[1].decode(errors="replace")
+                if playing and "panicked" not in error:
+                    return False
+                raise Wrong(f"the server ended: {error[-600:]}")
             try:
                 if self.call("GET", "/v1/readyz")[0] == 200:
                     self.token = (self.folder / "data/operator.token").read_text().strip()
-                    return
+                    return True
             except OSError:
                 time.sleep(0.02)
+        if playing:
+            return False
         raise Wrong("the server does not answer")
 
     def call(self, method, path, body=None, token=None):
@@ -460,14 +535,20 @@ class Server:
             connection.close()
 
     def kill(self):
-        self.child.kill()
-        error = self.child.communicate()[1].decode(errors="replace")
-        if "panicked" in error:
-            raise Wrong(error[-600:])
+        if self.child.poll() is None:
+            self.child.kill()
+            error = self.child.communicate()[1].decode(errors="replace")
+            if "panicked" in error:
+                raise Wrong(error[-600:])
+
+
+class Unanswered(Exception):
+    """The server could not keep what it was told, and said so."""
 
 
 def serve(program, draw, told, most):
-    """A server that is killed: answers, rewards and policies that were told stay as they were."""
+    """A server that is killed, whose disk fails or whose clock jumps: answers, rewards and policies
+    that were told stay as they were."""
     folder = Path(tempfile.mkdtemp(prefix="soak-serve-"))
     server = Server(program, folder)
     server.start()
@@ -486,41 +567,54 @@ def serve(program, draw, told, most):
     paid = json.loads(ask("GET", "/v1/datasets/people")[1])
     role = {"role": "client", "models": ["banner"]}
     client = json.loads(ask("POST", "/v1/tenants/main/tokens", role)[1])["token"]
-    decided, rewarded, policies, number = {}, set(), {}, 0
-    hits = 0
+    decided, rewarded, policies, number, unsure = {}, set(), {}, 0, 0
+    hits, playing, up, jumps = 0, None, True, 0
+
+    def tell(*what):
+        status, body = server.call(*what, client)
+        if status >= 500 and playing:
+            raise Unanswered
+        return status, body
+
     while hits < most:
         end = time.monotonic() + draw.random() * 1.5
         try:
-            while time.monotonic() < end:
+            while up and time.monotonic() < end:
                 number += 1
                 event = f"e{number}"
                 context = {"age": number * 37 % 100, "device": draw.choice(["phone", "desk"])}
                 question = {"event_id": event, "context": context}
-                status, body = server.call("POST", "/v1/models/banner/decisions", question, client)
+                unsure += 1
+                status, body = tell("POST", "/v1/models/banner/decisions", question)
                 if status not in (200, 201):
                     raise Wrong(f"{status} {body}")
+                unsure -= 1
                 decided[event] = (question, body)
                 if draw.random() < 0.8:
                     reward = {"value": number % 2, "reward_id": f"r{number}"}
                     path = f"/v1/models/banner/decisions/{event}/reward"
-                    status, body = server.call("POST", path, reward, client)
+                    status, body = tell("POST", path, reward)
                     if status not in (200, 201, 204, 410):
                         raise Wrong(f"{status} {body}")
                     if status != 410:
                         rewarded.add((path, json.dumps(reward)))
                 if number % 10 == 0:
-                    now = json.loads(server.call("GET", "/v1/models/banner", token=client)[1])
+                    now = json.loads(tell("GET", "/v1/models/banner", None)[1])
                     version = now["policy"]
                     if version:
                         path = f"/v1/models/banner/policy?version={version}"
-                        status, body = server.call("GET", path, token=client)
+                        status, body = tell("GET", path, None)
                         if status == 200:
                             policies.setdefault(version, body)
+        except Unanswered:
+            told["lives that said that the disk fails"] += 1
         except OSError as error:
-            raise Wrong(f"the server did not answer: {error}") from error
+            if not playing:
+                raise Wrong(f"the server did not answer: {error}") from error
+            told["lives that ended when the disk failed"] += 1
         server.kill()
         hits += 1
-        server.start()
+        playing, up = None, server.start()
         for event in list(decided)[-25:]:
             question, body = decided[event]
             status, again = server.call("POST", "/v1/models/banner/decisions", question, client)
@@ -542,10 +636,21 @@ def serve(program, draw, told, most):
             raise Wrong(f"the ledger says {now}, and said {paid}")
         slots = json.loads(server.call("GET", "/v1/models/banner", token=client)[1])["slots"]
         # One that was asked for and not answered may be there, and no other.
-        if not len(decided) <= slots <= len(decided) + hits:
+        if not len(decided) <= slots <= len(decided) + unsure + 7 * jumps:
             raise Wrong(f"{slots} slots of {len(decided)} decisions after {hits} kills")
-    server.child.send_signal(signal.SIGTERM)
-    server.child.communicate(timeout=60)
+        # What the next life stands on.
+        way = draw.choice(["sound", "sync", "clock"]) if PLAYED.exists() else "sound"
+        if way != "sound":
+            jump = draw.choice([-1, 1]) * int((9_000 * DAY) ** draw.random())
+            # The clock jumps when this life begins, and back when it ends: each may close a batch.
+            jumps += 2 * (way == "clock")
+            playing = played(sync=int(300 ** draw.random())) if way == "sync" else played(clock=1, jump=jump)
+            server.kill()
+            up = server.start(playing)
+            told[f"lives with a {way} that fails" if way == "sync" else "lives with another clock"] += 1
+            if way == "clock":
+                playing = None
+    server.kill()
     told["kills"] += hits
     told["decisions"] += len(decided)
     told["rewards"] += len(rewarded)
@@ -588,6 +693,9 @@ def main():
         play("kills", kills, number)
         number += 1
     names = [name for name in sorted(FAULTS) if not stated.only or name in stated.only]
+    if not compiled():
+        print("NOT TRIED: there is no C compiler for faults.c: " + ", ".join(NEED_COMPILER))
+        names = [name for name in names if name not in NEED_COMPILER]
     for number in range(stated.first, stated.first + stated.faults):
         name = names[number % len(names)]
         play(name, FAULTS[name], number)

@@ -8,6 +8,7 @@ import sys
 import callgrind
 import contests
 import curves
+import front_ends
 import machine
 import recipes
 import report
@@ -28,10 +29,11 @@ def main(arguments):
     counts = callgrind.counts(folder)
     costs = recipes.costs(folder)
     panels = curves.panels(folder, sizes)
+    fronts = list(front_ends.told(name == "quick"))
     command = "make bench" if name == "default" else f"make bench BENCH={name}"
     # A short run is for trying: it must not replace figures that stand for something.
     root = folder if name == "quick" else ROOT
-    report.write(root, command, sizes.rounds, about, tables, counts, costs, panels)
+    report.write(root, command, sizes.rounds, about, tables, counts, costs, panels, fronts)
     print(f"\nwritten: {(root / 'BENCHMARKS.md').relative_to(ROOT)}")
     return 0
 

@@ -1,5 +1,6 @@
 //! Files to begin with, and what becomes of them.
 
+use crate::input;
 use crate::mutate::{Generator, MARKER, damage};
 use hushstream_read::Format;
 use std::fmt;
@@ -29,7 +30,7 @@ impl fmt::Display for Case {
 }
 
 /// Format, schema, what names the columns, the rest.
-const SEEDS: [(Format, &str, &str, &str); 10] = [
+pub(crate) const SEEDS: [(Format, &str, &str, &str); 10] = [
     (
         Format::Csv,
         "target = 'y'\nperson = 'who'\nvocabulary = { kind = ['a', 'b', 'c d'] }\nbounds = { 'x*' \
@@ -128,6 +129,41 @@ pub(crate) fn draw(seed: u64, number: u64) -> Case {
         schema,
         bytes: [names, rest].concat(),
         names_kept,
-        seed: generator.next(),
+        seed: generator.word(),
     }
+}
+
+const FORMATS: [Format; 5] = [
+    Format::Csv,
+    Format::Tsv,
+    Format::JsonLines,
+    Format::Vw,
+    Format::Libsvm,
+];
+
+/// The case that an input is.
+pub(crate) fn of(bytes: &[u8]) -> Case {
+    let (flags, [schema, file]) = input::parts(bytes);
+    let format = FORMATS[usize::from(flags) % FORMATS.len()];
+    let schema = String::from_utf8_lossy(schema).into_owned();
+    // Whatever names columns is in the first line.
+    let first = file.split(|&byte| byte == b'\n').next().unwrap_or(b"");
+    let names = String::from_utf8_lossy(if format.has_columns() { first } else { b"" });
+    Case {
+        format,
+        names_kept: !schema.contains(MARKER) && !names.contains(MARKER),
+        schema,
+        bytes: file.to_vec(),
+        seed: input::seed(bytes),
+    }
+}
+
+pub(crate) fn seeds() -> Vec<Vec<u8>> {
+    let input = |(format, schema, names, rest): (Format, &str, &str, &str)| {
+        let flags = FORMATS.iter().position(|known| *known == format);
+        let file = [names, rest].concat();
+        let parts = [schema.as_bytes(), file.as_bytes()];
+        input::joined(flags.unwrap_or(0) as u8, &parts)
+    };
+    SEEDS.into_iter().map(input).collect()
 }

@@ -1,7 +1,7 @@
 //! Small damages to bytes, drawn from a seeded generator.
 
 /// A marker that stands for what somebody wrote into a field; no message may hold it.
-pub(crate) const MARKER: &str = "zq7secret";
+pub const MARKER: &str = "zq7secret";
 
 /// What is likely to be misunderstood.
 const TOKENS: [&str; 44] = [
@@ -52,10 +52,14 @@ const TOKENS: [&str; 44] = [
 ];
 
 /// SplitMix64.
-pub(crate) struct Generator(pub(crate) u64);
+pub struct Generator(
+    /// Its state.
+    pub u64,
+);
 
 impl Generator {
-    pub(crate) fn next(&mut self) -> u64 {
+    /// The next number.
+    pub fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -64,17 +68,18 @@ impl Generator {
     }
 
     /// Below `bound`; the bias does not matter here.
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound.max(1) as u64) as usize
+    pub fn below(&mut self, bound: usize) -> usize {
+        (self.word() % bound.max(1) as u64) as usize
     }
 
-    pub(crate) fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+    /// One of these.
+    pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.below(items.len())]
     }
 }
 
 /// Does some damage, most often a little.
-pub(crate) fn damage(bytes: &mut Vec<u8>, generator: &mut Generator) {
+pub fn damage(bytes: &mut Vec<u8>, generator: &mut Generator) {
     let most = 1 << generator.below(4);
     let times = 1 + generator.below(most);
     for _ in 0..times {
@@ -89,7 +94,7 @@ fn once(bytes: &mut Vec<u8>, generator: &mut Generator) {
         0 | 1 => splice(bytes, at..at, generator.pick(&TOKENS).as_bytes()),
         2 => splice(bytes, at..end.max(at), generator.pick(&TOKENS).as_bytes()),
         3 => splice(bytes, at..end.max(at), b""),
-        4 if at < bytes.len() => bytes[at] = generator.next() as u8,
+        4 if at < bytes.len() => bytes[at] = generator.word() as u8,
         5 => {
             let copied = bytes[at..end.max(at)].to_vec();
             let to = generator.below(bytes.len() + 1);
@@ -113,4 +118,54 @@ fn once(bytes: &mut Vec<u8>, generator: &mut Generator) {
 
 fn splice(bytes: &mut Vec<u8>, range: std::ops::Range<usize>, with: &[u8]) {
     bytes.splice(range, with.iter().copied());
+}
+
+/// Words of schemas, cards, models and requests, which no coverage leads to.
+const WORDS: [&str; 36] = [
+    "target = 'y'",
+    "task = 'regress'",
+    "task = 'multiclass'",
+    "task = 'experts'",
+    "task = 'bandit'",
+    "task = 'decide'",
+    "task = 'track'",
+    "target_bounds = [0, 1]",
+    "missing_target = 'null'",
+    "classes = ['a', 'b']",
+    "arms = ['a', 'b']",
+    "separator = ';'",
+    "no_header = true",
+    "names = ['a', 'b']",
+    "missing = ['-']",
+    "positive = '1'",
+    "features = ['x*']",
+    "ignore = ['x*']",
+    "bounds = { x = [0, 1] }",
+    "one_hot = ['a*', 'b|c']",
+    "vocabulary = { k = ['a', 'b'] }",
+    "dates = ['d']",
+    "hashed = { t = 3 }",
+    "hash_bits = 3",
+    "dimension = 9",
+    "index_base = 0",
+    "norm = 1",
+    "intercept = false",
+    "person = 'p'",
+    "2013-01-31T14:05",
+    "\"version\": 1",
+    "\"coded\": true",
+    "/v1/models/banner",
+    "/v1/datasets/people",
+    "\"event_id\":\"a\"",
+    "\n%%\n",
+];
+
+/// Both lists as libFuzzer reads them.
+#[must_use]
+pub fn dictionary() -> String {
+    let quoted = |word: &&str| {
+        let bytes = word.bytes().map(|byte| format!("\\x{byte:02x}"));
+        format!("\"{}\"\n", bytes.collect::<String>())
+    };
+    TOKENS.iter().chain(&WORDS).map(quoted).collect()
 }

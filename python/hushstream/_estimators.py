@@ -231,6 +231,7 @@ class _Estimator:
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
         X, target = _input.frame(X), "y"
+        self._taken: list[str] = []
         if isinstance(y, str) or isinstance(person, str):
             if not _input.is_frame(X):
                 raise ValueError("a target or a person by name is for a DataFrame")
@@ -242,9 +243,8 @@ class _Estimator:
                 target, y = y, X[y]
             if isinstance(person, str):
                 person = X[person]
-            names = list(getattr(X, "column_names", None) or X.columns)
-            kept = [name for name in names if name not in taken]
-            X = X.select(kept) if hasattr(X, "select") else X[kept]
+            X = _without(X, taken)
+            self._taken = taken
         elif isinstance(getattr(y, "name", None), str) and y.name:
             target = y.name
         name = type(self).__name__
@@ -628,6 +628,9 @@ class _Estimator:
 
     def _scores(self, X: Any) -> np.ndarray:
         model, X = self.model_, _input.frame(X)
+        # The target of new rows, and their persons, may stand beside the features, as they did in fit.
+        if (taken := self.__dict__.get("_taken")) and _input.is_frame(X):
+            X = _without(X, taken)
         if _input.is_sparse(X):
             read = _input.sparse(X)
             self._same_features(X, read.shape[1])
@@ -691,6 +694,15 @@ def _refuse(refused: dict[str, Any]) -> None:
                 "are promised. Leave it out"
             )
         raise TypeError(f"got an unexpected keyword argument {name!r}")
+
+
+def _without(X: Any, taken: list[str]) -> Any:
+    """A frame without these columns."""
+    names = list(getattr(X, "column_names", None) or X.columns)
+    kept = [name for name in names if name not in taken]
+    if len(kept) == len(names):
+        return X
+    return X.select(kept) if hasattr(X, "select") else X[kept]
 
 
 def _other_names(known: list[str], given: list[str]) -> str:
@@ -952,6 +964,7 @@ class Classifier(_Estimator):
 
     def score(self, X: Any, y: Any) -> float:
         """The accuracy on these rows: of rows that it learned from, a figure for the operator."""
+        y = X[y] if isinstance(y, str) else y
         return float(np.mean(self.predict(X) == self._target(y)))
 
 
@@ -1086,7 +1099,7 @@ class Regressor(_Estimator):
 
     def score(self, X: Any, y: Any) -> float:
         """R² on these rows: of rows that it learned from, a figure for the operator."""
-        y = _numbers(self._target(y))
+        y = _numbers(self._target(X[y] if isinstance(y, str) else y))
         left = np.sum((y - self.predict(X)) ** 2)
         around = np.sum((y - y.mean()) ** 2)
         return float(1.0 - left / around) if around > 0 else 0.0

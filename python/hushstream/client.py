@@ -16,6 +16,7 @@ not reached.
 from __future__ import annotations
 
 import asyncio
+import base64
 import concurrent.futures
 import functools
 import http.client
@@ -127,6 +128,11 @@ def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
             value = None
         plain[name] = value
     return plain
+
+
+def _batch(source: str, batch: int, parts: Iterable[bytes]) -> dict[str, Any]:
+    coded = [base64.b64encode(part).decode() for part in parts]
+    return {"source": source, "batch": int(batch), "parts": coded}
 
 
 def _id(event_id: str | None) -> str:
@@ -337,12 +343,46 @@ class _Calls:
         path = f"{_model(model)}/predict"
         return self._ask("POST", path, body, read=lambda told: told["predictions"], again=True)
 
+    # Sums that workers make elsewhere: hushstream.elsewhere.Remote is built on these.
+
+    def question(self, model: str) -> Any:
+        """What workers are asked next, in base64, and the last batch that was taken."""
+        return self._ask("GET", f"{_model(model)}/question")
+
+    def batch(self, model: str, source: str, batch: int, parts: Iterable[bytes]) -> Any:
+        """Brings a batch of sums, which are **as private as their rows**; it is taken once."""
+        path = f"{_model(model)}/batches"
+        return self._ask("POST", path, _batch(source, batch, parts), again=True)
+
+    def accept_source(
+        self,
+        model: str,
+        source: str,
+        batch: int,
+        parts: Iterable[bytes],
+        first: Mapping[str, int],
+        reason: str,
+    ) -> Any:
+        """Brings the first batch of a new source (operator).
+
+        ``first`` states the first position of every partition that was never learned. **If it is
+        wrong, people are counted twice, and the guarantee does not hold for them.** The reason is
+        in the audit log.
+        """
+        body = {**_batch(source, batch, parts), "first": dict(first), "reason": reason}
+        return self._ask("POST", f"{_model(model)}:accept-source", body, again=True)
+
     # What is released.
 
     def policy(self, model: str, version: int | None = None) -> Any:
         """The published file of a policy or model, as a dict."""
         query = "" if version is None else f"?version={int(version)}"
         return self._ask("GET", f"{_model(model)}/policy{query}")
+
+    def policy_file(self, model: str, version: int | None = None) -> Any:
+        """The same file as a text, byte for byte: to be kept, or loaded with `load_model`."""
+        query = "" if version is None else f"?version={int(version)}"
+        return self._ask("GET", f"{_model(model)}/policy{query}", read=_same, text=True)
 
     def releases(self, model: str, after: int = 0) -> Any:
         """Releases after a version, at most 1,000."""
@@ -449,7 +489,8 @@ class Client(_Calls):
             except (OSError, http.client.HTTPException):
                 if left == 0:
                     raise
-                time.sleep(0.2)
+                # A server that is started again needs a moment.
+                time.sleep(0.2 * 2 ** (attempts - 1 - left))
                 continue
             if answer.status in (429, 503) and left > 0:
                 after = answer.headers.get("Retry-After", "")

@@ -29,7 +29,9 @@ is in ``docs/partial-sums.md``; ``hushstream.spark`` is built on this module.
 
 from __future__ import annotations
 
+import base64
 import os
+import tempfile
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -37,10 +39,10 @@ import numpy as np
 
 from hushstream import _input, _native
 from hushstream._estimators import Classifier, Regressor, _item
-from hushstream._model import Model
+from hushstream._model import Model, load_model
 from hushstream.statistics import _ROW, Tracker
 
-__all__ = ["Answer", "Authority", "Committed", "Reading", "covered", "merge", "partial"]
+__all__ = ["Answer", "Authority", "Committed", "Reading", "Remote", "covered", "merge", "partial"]
 
 # A partition, the position of its first row, and the position after its last one.
 Span = tuple[str, int, int]
@@ -199,6 +201,73 @@ class Authority:
         return Committed(is_new, release)
 
 
+class Remote:
+    """An :class:`Authority` on a server: the run of a model that was made with ``elsewhere``.
+
+    Key, ledger and journal are the server's (`hushstream serve`). Rows are read as the model's
+    schema says; if it protects persons, the column of persons is ``person``. A new source is an
+    operator's statement: ``Client.accept_source``.
+
+    Parameters
+    ----------
+    client : a ``hushstream.client.Client`` with the token of a client.
+    model : the name of the model.
+    """
+
+    def __init__(self, client: Any, model: str) -> None:
+        self.client, self.model = client, model
+        told = client.model(model)
+        #: The most rows of a batch.
+        self.batch = int(told["batch"])
+        person = "person" if told["settings"].get("per_person") else None
+        self._told = client.question(model)
+        columns = _native.Worker(self.question()).columns if self.asks else []
+        self.reading = Reading(list(columns), None, None, person, None)
+
+    def question(self) -> bytes:
+        """The question that workers answer next: public bytes."""
+        self._told = self.client.question(self.model)
+        if self._told["question"] is None:
+            raise _native.HushstreamError("all planned batches were taken: nothing more is asked")
+        return base64.b64decode(self._told["question"])
+
+    @property
+    def asks(self) -> bool:
+        """Whether there is another question, when it was last asked."""
+        return self._told["question"] is not None
+
+    @property
+    def delivered(self) -> tuple[str, int] | None:
+        """The source and the number of the last batch that was taken."""
+        self._told = self.client.question(self.model)
+        last = self._told["delivered"]
+        return None if last is None else (last["source"], last["batch"])
+
+    def commit(
+        self,
+        source: str,
+        batch: int,
+        parts: Iterable[bytes],
+        *,
+        accept_new_source: Mapping[str, int] | None = None,
+    ) -> Committed:
+        """Takes a batch of a source, as :meth:`Authority.commit` does."""
+        if accept_new_source is not None:
+            raise ValueError("a statement about people is the operator's: Client.accept_source")
+        taken = self.client.batch(self.model, source, batch, parts)
+        if taken["version"] is None:
+            return Committed(taken["is_new"], None)
+        return Committed(taken["is_new"], self._published(taken["version"]))
+
+    def _published(self, version: int) -> Model:
+        file = self.client.policy_file(self.model, version)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model.json")
+            with open(path, "w", encoding="utf-8") as out:
+                out.write(file)
+            return load_model(path)
+
+
 def _holds_run(state: Any) -> bool:
     return os.path.isdir(state) and bool(os.listdir(state))
 
@@ -235,7 +304,7 @@ class Answer:
         if reading.target is not None:
             y = self._labels._target(rows[reading.target])
             put(*self._labels._coded(y, strictly=False))
-        if reading.person is not None:
+        if reading.person is not None and reading.person not in reading.features:
             put(*_input.column(rows[reading.person]))
         count = len(parts[0]) if parts else 0
         if count:

@@ -29,7 +29,7 @@ import numpy as np
 
 from hushstream import _native
 from hushstream._model import Model
-from hushstream.elsewhere import Authority, Committed, Reading, Span, covered
+from hushstream.elsewhere import Authority, Committed, Reading, Remote, Span, covered
 from hushstream.statistics import Tracker
 
 __all__ = ["SparkLearner", "partials", "ship", "with_positions"]
@@ -183,7 +183,8 @@ def partials(df: Any, question: bytes, reading: Reading) -> list[bytes]:
     if partition is None:
         raise ValueError("rows without positions: with_positions(df)")
     given = [reading.vector] if reading.vector else [n for n in reading.features if n in df.columns]
-    needed = [*given, *(name for name in (reading.target, reading.person) if name is not None)]
+    more = [name for name in (reading.target, reading.person) if name is not None]
+    needed = dict.fromkeys([*given, *more])
     rows = df.select(*(f"`{name}`" for name in needed), partition, _START, _END)
     if reading.person is not None:
         # All rows of a person meet in one task, and the first of them counts.
@@ -205,7 +206,8 @@ class SparkLearner:
     ----------
     estimator : a Classifier or Regressor. It needs ``batch``, the most rows of a batch; ``ledger``;
         and ``state``, a secret folder on the driver's own disk, never beside Spark's checkpoint. Or
-        a Tracker: every micro-batch is a tick.
+        a Tracker: every micro-batch is a tick. Or a :class:`~hushstream.elsewhere.Remote`: then a
+        server holds the run, and its schema names the columns.
     target : the column of the target.
     features : the columns to learn from, by default all others; or one column of arrays, with
         ``dim``, their length.
@@ -239,11 +241,14 @@ class SparkLearner:
         self.person = person
         self.batches = batches
         self.on_release = on_release
-        self._authority: Authority | None = None
+        self._authority: Authority | Remote | None = None
 
-    def _open(self, df: Any, batches: int | None) -> Authority:
+    def _open(self, df: Any, batches: int | None) -> Authority | Remote:
         if self._authority is not None:
             raise _native.HushstreamError("this learner has begun: make another, with its own estimator")
+        if isinstance(self.estimator, Remote):
+            self._authority = self.estimator
+            return self._authority
         if isinstance(self.estimator, Tracker):
             self._authority = Authority(self.estimator, person=self.person)
             return self._authority
@@ -337,6 +342,8 @@ class SparkLearner:
     def finish(self) -> Any:
         """Ends the run: the estimator keeps the last model, and its ledger and state are free."""
         estimator = self.estimator
+        if isinstance(estimator, Remote):
+            return estimator
         if isinstance(estimator, Tracker):
             estimator.close()
             return estimator
@@ -366,7 +373,7 @@ class SparkLearner:
         """
         if not getattr(stream, "isStreaming", False):
             raise ValueError("start() takes a stream: spark.readStream; a DataFrame at rest is for fit()")
-        if not isinstance(self.estimator, Tracker) and self.estimator.state is None:
+        if not isinstance(self.estimator, (Remote, Tracker)) and self.estimator.state is None:
             raise ValueError("a stream needs state=, a folder on the driver's disk: it outlives a crash")
         if "connect" in type(stream).__module__:
             raise ValueError("streams need the driver's own process, not Spark Connect")

@@ -256,3 +256,58 @@ def test_the_package_is_loaded_in_parts(tmp_path):
     code += "assert not hasattr(hushstream, 'nothing')"
     # In the folder of the sources there is a package of this name without its native module.
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
+
+
+def test_an_authority_on_a_server(server, role):
+    """Sums made elsewhere, over HTTP: the lines of the book; a retry, a gap, another source."""
+    operator = role("operator")
+    operator.make_dataset("late", 20.0, 1e-5)
+    operator.make_model(
+        "late",
+        dataset="late",
+        task="classify",
+        schema={"target": "late", "bounds": {"a": [0, 1], "b": [0, 10]}},
+        batch=50,
+        batches=3,
+        epsilon=4.0,
+        delta=1e-6,
+        simulated=7,
+        elsewhere=True,
+    )
+    book = (ROOT / "docs/how-to/clusters.md").read_text()
+    piece = re.findall(r"```python\n(.*?)```", book, re.S)[1]
+    token = server.tokens["client"]
+    named = {"token": token}
+    exec(piece.replace("https://hush.example", server.url), named)
+    remote, rows = named["remote"], named["rows"]
+    assert remote.asks and remote.batch == 50 and remote.delivered == ("clicks", 0)
+    again = remote.commit("clicks", 0, [])
+    assert not again.is_new and again.release.release == 1
+    assert (again.release.weights == operator.policy("late", 1)["weights"]).all()
+    from hushstream.elsewhere import partial
+
+    parts = [partial(remote.question(), remote.reading, [rows], [("clicks-0", 2, 4)])]
+    for source, number, words in (
+        ("clicks", 2, "would be left out"),
+        ("other", 0, "may read everybody again"),
+    ):
+        with pytest.raises(Refusal, match=words):
+            remote.commit(source, number, parts)
+    with pytest.raises(ValueError, match="the operator's"):
+        remote.commit("other", 0, parts, accept_new_source={"clicks-0": 2})
+    with pytest.raises(Refusal):
+        role("client").accept_source("late", "other", 0, parts, {"clicks-0": 2}, "moved")
+    moved = operator.accept_source("late", "other", 0, parts, {"clicks-0": 2}, "the log was moved")
+    assert moved == {"is_new": True, "version": 2}
+    assert any("the log was moved" in row["what"] for row in operator.audit())
+    parts = [partial(remote.question(), remote.reading, [rows], [("clicks-0", 4, 6)])]
+    assert remote.commit("other", 1, parts).is_new and remote.delivered == ("other", 1)
+    assert not remote.asks and operator.model("late")["status"] == "finished"
+
+
+def test_a_server_that_starts_again_is_waited_for(monkeypatch):
+    waits = []
+    monkeypatch.setattr(time, "sleep", waits.append)
+    with pytest.raises(OSError):
+        Client("http://127.0.0.1:1", "hs_none").models()
+    assert waits == pytest.approx([0.2, 0.4, 0.8])

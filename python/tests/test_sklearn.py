@@ -155,3 +155,23 @@ def test_river_evaluates_it(numbers):
         learner.learn_one(x, label)
     assert right.get() > 0.6
     assert set(learner.predict_proba_one(x)) == {0, 1}
+
+
+def test_new_rows_may_hold_the_target_as_the_first_ones_did():
+    pd = pytest.importorskip("pandas")
+    x = np.linspace(-1, 1, 300)
+    frame = pd.DataFrame({"x": x, "late": x > 0, "distance": 100 * x})
+    bounds = {"x": (-1, 1), "distance": (-100, 100)}
+    model = hushstream.Classifier(epsilon=4, delta=1e-6, bounds=bounds, seed_insecure=1)
+    model.fit(frame, "late")
+    features = frame.drop(columns="late")
+    assert (model.predict(frame) == model.predict(features)).all()
+    assert model.score(frame, "late") == model.score(features, frame["late"]) > 0.9
+    other = hushstream.Regressor(
+        epsilon=4, delta=1e-6, bounds=bounds, target_bounds=(0, 1), seed_insecure=1
+    ).fit(frame, "late")
+    assert other.score(frame, "late") == other.score(features, frame["late"]) > 0.1
+    # A target that came by itself is no column of the frame: another one is still refused.
+    model.fit(features, frame["late"])
+    with pytest.raises(ValueError, match="unseen at fit time:\n- late"):
+        model.predict(frame)

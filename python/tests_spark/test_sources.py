@@ -67,7 +67,7 @@ def test_running_statistics_by_group(run, tmp_path):
 
 def test_the_lines_of_the_book(run, tmp_path):
     page = (HERE.parents[1] / "docs/how-to/clusters.md").read_text()
-    [piece] = re.findall(r"```python\n(.*?)```", page, re.S)
+    piece = re.findall(r"```python\n(.*?)```", page, re.S)[0]
     (tmp_path / "clicks").mkdir()
     for seed in range(2):
         table = frame(200, seed).rename_columns(["a", "b", "late"])

@@ -15,7 +15,7 @@ use hushstream_pictures::roc::{Roc, picture};
 use hushstream_recipes::RecipeName;
 use serde::Serialize;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Arguments of `audit`.
@@ -46,6 +46,10 @@ pub(crate) struct Arguments {
     /// --as-printed and --planted a fixed number of runs.
     #[arg(long, value_parser = time)]
     time: Option<Duration>,
+    /// End a row as soon as this share of its claim is proved, such as 0.8; with 1, as soon as the
+    /// claim is refuted. By default a row takes its whole time.
+    #[arg(long, value_parser = finite)]
+    share: Option<f64>,
     /// The probability that a row's bound holds.
     #[arg(long, value_parser = finite, default_value_t = 0.999)]
     confidence: f64,
@@ -64,6 +68,10 @@ pub(crate) struct Arguments {
     /// Write the table and the pictures to this HTML file.
     #[arg(long)]
     html: Option<PathBuf>,
+    /// Write what each row's attack made of its proving runs to this folder, for other auditors:
+    /// 1.csv for the first row, one pair of runs a line.
+    #[arg(long)]
+    scores: Option<PathBuf>,
 }
 
 /// One row of the table, with the stable keys of `--json`.
@@ -74,6 +82,8 @@ struct Row {
     noise: Option<String>,
     claimed: Claimed,
     lower_bound: Proved,
+    /// What is proved of what is claimed: of μ, or of ε at its δ.
+    share: f64,
     runs: u64,
     attack: String,
     seconds: f64,
@@ -126,11 +136,12 @@ impl Row {
                 mu: verdict.claim.mu(),
             },
             lower_bound: Proved {
-                epsilon: verdict.rates.epsilon(delta),
-                delta: verdict.rates.delta(epsilon),
-                mu: verdict.rates.mu(),
+                epsilon: verdict.epsilon,
+                delta: verdict.delta,
+                mu: verdict.mu,
                 confidence: 1.0 - verdict.error,
             },
+            share: verdict.share,
             runs: verdict.runs,
             attack: verdict.attack.clone(),
             seconds: verdict.seconds,
@@ -156,6 +167,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         std::fs::write(path, page(title, &rows))
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
+    if let Some(folder) = &arguments.scores {
+        write_scores(folder, &rows)
+            .with_context(|| format!("cannot write to {}", folder.display()))?;
+    }
     if arguments.json {
         tell!("{}", serde_json::to_string_pretty(&rows)?);
     } else {
@@ -163,7 +178,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         tell!("{}", closing(arguments, &rows));
     }
     // Planted bugs and printed constants must be refuted, and nothing else.
-    let in_time = arguments.time.is_none();
+    let in_time = arguments.time.is_none() && enough(arguments) >= 1.0;
     let is_wrong = |row: &&Row| {
         if row.faulty {
             in_time && !row.violated
@@ -184,16 +199,22 @@ fn error(arguments: &Arguments) -> f64 {
     1.0 - arguments.confidence
 }
 
+/// The share of a claim that ends a row.
+fn enough(arguments: &Arguments) -> f64 {
+    arguments.share.unwrap_or(f64::INFINITY)
+}
+
 /// As many runs as the time allows; without a time, `runs`.
 fn effort(arguments: &Arguments, duels: &[Box<dyn Duel>], runs: Option<u64>) -> Result<Effort> {
     let (error, seed) = (error(arguments), arguments.seed);
-    match (arguments.time, runs) {
-        (None, Some(runs)) => Ok(Effort::runs(runs, error, seed)),
+    let effort = match (arguments.time, runs) {
+        (None, Some(runs)) => Effort::runs(runs, error, seed),
         (time, _) => {
             let time = time.unwrap_or(Duration::from_secs(10));
-            Ok(Effort::within(time, duels, error, seed)?)
+            Effort::within(time, duels, error, seed)?
         }
-    }
+    };
+    Ok(effort.until(enough(arguments)))
 }
 
 fn recipes(arguments: &Arguments) -> Result<Vec<Row>> {
@@ -263,6 +284,7 @@ fn bugs(arguments: &Arguments) -> Result<Vec<Row>> {
     for bug in planted::all() {
         for faulty in [true, false] {
             let effort = Effort::runs(20_000, error(arguments), arguments.seed);
+            let effort = effort.until(enough(arguments));
             let planted::Finding::Audited(verdict) = bug.examine(faulty, effort)? else {
                 continue; // found by the order of records, not by an attack
             };
@@ -306,11 +328,7 @@ fn cells(row: &Row) -> [String; 8] {
         row.name.clone(),
         claimed,
         bound,
-        if claim.mu.is_some() || claim.delta <= 0.0 {
-            format!("{:.0} %", 100.0 * row.verdict.tightness())
-        } else {
-            String::new()
-        },
+        format!("{:.0} %", 100.0 * row.share),
         grouped(row.runs),
         row.attack.clone(),
         short(row.seconds),
@@ -346,6 +364,20 @@ fn closing(arguments: &Arguments, rows: &[Row]) -> String {
     )
 }
 
+/// The scores of a row in both worlds, as CSV.
+fn write_scores(folder: &Path, rows: &[Row]) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    for (number, row) in (1..).zip(rows) {
+        let mut text = "left,right\n".to_owned();
+        let [left, right] = &row.verdict.scores;
+        for (left, right) in left.iter().zip(right) {
+            let _ = writeln!(text, "{left},{right}");
+        }
+        std::fs::write(folder.join(format!("{number}.csv")), text)?;
+    }
+    Ok(())
+}
+
 fn page(title: &str, rows: &[Row]) -> String {
     let mut body = String::new();
     for name in HEAD {
@@ -362,9 +394,9 @@ fn page(title: &str, rows: &[Row]) -> String {
         .map(|row| {
             let verdict = &row.verdict;
             let roc = Roc {
-                curve: &verdict.curve,
-                allows: &|alarms| verdict.claim.allows(alarms),
-                proved: (verdict.rates.alarms, verdict.rates.hits),
+                curve: &verdict.curve(),
+                allows: &|alarms| verdict.claim.allows(1.0, alarms),
+                proved: &|alarms| verdict.claim.allows(verdict.share, alarms),
                 is_refuted: verdict.violated(),
             };
             picture(&row.name, &roc)
@@ -378,7 +410,8 @@ fn page(title: &str, rows: &[Row]) -> String {
          <p>{title}. Simulated noise on synthetic data: nothing here protects anybody.</p>\n\
          <table><tr>{body}</tr></table>\n\
          <h2>Attacks</h2>\n<p>Black: the attack's measured ROC curve. Blue: the region that the \
-         claim allows. Dot: the proved point, green inside the region, red outside.</p>\n\
+         claim allows. Green: the edge of the largest region that is refuted; red if the claim \
+         is.</p>\n\
          {pictures}\n"
     )
 }

@@ -24,6 +24,7 @@ fn json_has_its_stable_keys_and_no_claim_is_refuted() {
         "claimed",
         "lower_bound",
         "runs",
+        "share",
         "attack",
         "seconds",
         "violated",
@@ -69,6 +70,40 @@ fn a_page_holds_the_table_and_the_picture() {
     assert!(text.contains("nothing here protects anybody") && text.contains("ε ≥"));
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("<svg") && page.contains("<polygon") && !page.contains("NaN"));
+}
+
+/// A row ends when its share is proved, and other auditors get the scores of its proving runs.
+#[test]
+fn a_row_ends_when_enough_is_proved() {
+    let folder = tempfile::tempdir().unwrap();
+    let scores = folder.path().join("scores");
+    let arguments = [
+        "pftal-convex",
+        "--time",
+        "3s",
+        "--share",
+        "0.5",
+        "--scores",
+        scores.to_str().unwrap(),
+        "--json",
+    ];
+    let output = audit(&arguments);
+    assert!(output.status.success(), "{output:?}");
+    let rows: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let share = rows[0]["share"].as_f64().unwrap();
+    assert!((0.5..1.0).contains(&share), "{share}");
+    let text = std::fs::read_to_string(scores.join("1.csv")).unwrap();
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("left,right"));
+    let pairs: Vec<Vec<f64>> = lines
+        .map(|line| {
+            line.split(',')
+                .map(|score| score.parse().unwrap())
+                .collect()
+        })
+        .collect();
+    let mean = |side: usize| pairs.iter().map(|pair| pair[side]).sum::<f64>() / pairs.len() as f64;
+    assert!(pairs.len() >= 128 && mean(0) < mean(1), "{}", pairs.len());
 }
 
 #[test]

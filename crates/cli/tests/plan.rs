@@ -29,6 +29,16 @@ fn close(value: &serde_json::Value, expected: f64, tolerance: f64) {
     );
 }
 
+/// bike.toml states bounds of the target and no task.
+#[test]
+fn a_schema_tells_its_task_by_what_it_says_about_the_target() {
+    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/bike.toml");
+    let plan = json(&format!(
+        "plan --schema {schema} --rounds 13932 --epsilon 1 --delta 1e-6 --json"
+    ));
+    assert!(plan["noise_in_score"].as_f64() > Some(10.0), "{plan}");
+}
+
 #[test]
 fn keys_are_stable() {
     let plan = json("plan --rounds 1e6 --dim 54 --epsilon 1 --delta 1e-6 --sum tree --json");

@@ -185,6 +185,9 @@ impl Worker {
 
     fn take(&mut self, sealed: Sealed) -> Result<(), Error> {
         let added = self.sum.add(sealed.person, sealed.record);
+        if let Some(encoder) = &mut self.encoder {
+            encoder.reuse(self.sum.spare());
+        }
         added.map_err(Error::other)
     }
 

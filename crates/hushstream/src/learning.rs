@@ -19,7 +19,7 @@ use hushstream_mechanism::sums::{Delivery, Question};
 use hushstream_mechanism::{AskerOnly, Raw, Yardstick};
 use hushstream_mechanism::{Metrics, OperatorOnly, RowChain, Scoreboard, Summary};
 use hushstream_pictures::{page::Origin, report};
-use hushstream_read::{Checked, Findings, Layout, Reader, Sealed};
+use hushstream_read::{Checked, Findings, Layout, Reader, Sealed, SealedRecords};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ const OWN_NUMBERS: usize = 8;
 
 /// Rounds between two readings of the clock, while records come without a pause.
 const ROUNDS_WITHOUT_A_LOOK: u64 = 16;
-/// Number of weights from which a round takes longer than reading the clock.
+/// Number of weights from which a round with a release takes longer than reading the clock.
 const LONG_ROUND: usize = 1 << 10;
 
 /// The constants of a run.
@@ -188,8 +188,44 @@ impl<'a> Learning<'a> {
         }
         let board = self.board.as_mut().filter(|_| is_scored);
         self.session.take(sealed.person, record, board)?;
-        self.sync_in_time(is_last_for_now)?;
+        self.sync_in_time(1, is_last_for_now)?;
         self.watch();
+        Ok(())
+    }
+
+    /// How many records [`Learning::take_all`] may take now: none if something is to be seen
+    /// between two of them.
+    pub(crate) fn together(&self) -> u64 {
+        let output = &self.frame.learner.output;
+        let shows_progress = !output.quiet && self.frame.listener.shows_progress();
+        if shows_progress || output.report.is_some() || self.shadow.is_some() {
+            return 0;
+        }
+        // All of them are scored, or none is.
+        match self.scored_from.saturating_sub(self.rounds()) {
+            0 => u64::MAX,
+            unscored => unscored,
+        }
+    }
+
+    /// Predicts records and learns from them, one after the other, as [`Learning::take`] does.
+    pub(crate) fn take_all(&mut self, sealed: &SealedRecords) -> Result<()> {
+        let is_scored = self.session.rounds() >= self.scored_from;
+        if is_scored {
+            self.longer += *sealed.were_longer.for_the_operator();
+            self.targets_clipped += *sealed.targets_were_clipped.for_the_operator();
+        }
+        let mut first = 0;
+        while first < sealed.records.count() {
+            // Releases that the journal drops at a checkpoint must have been written.
+            if self.session.checkpoint_is_due() {
+                self.sync()?;
+            }
+            let board = self.board.as_mut().filter(|_| is_scored);
+            let taken = self.session.take_some(&sealed.records, first, board)?;
+            self.sync_in_time(taken as u64, false)?;
+            first += taken;
+        }
         Ok(())
     }
 
@@ -199,8 +235,9 @@ impl<'a> Learning<'a> {
     }
 
     /// Syncs and releases in groups. A sync comes at the end of a batch, because only there the
-    /// journal can be shortened, or earlier if that end is far.
-    fn sync_in_time(&mut self, is_last_for_now: bool) -> Result<()> {
+    /// journal can be shortened, or earlier if that end is far. The last `taken` rounds were not
+    /// looked at.
+    fn sync_in_time(&mut self, taken: u64, is_last_for_now: bool) -> Result<()> {
         let rounds = self.session.rounds();
         let at_the_end = rounds.is_multiple_of(self.batch);
         self.waiting += usize::from(at_the_end);
@@ -211,10 +248,10 @@ impl<'a> Learning<'a> {
         let is_full =
             self.releases.is_some() && self.waiting * (size + OWN_NUMBERS) > NUMBERS_IN_MEMORY;
         // `Instant::now` costs about 10% of a short round.
-        let is_short = size < LONG_ROUND && !self.group().is_zero();
+        let is_short = (size < LONG_ROUND || self.batch > 1) && !self.group().is_zero();
         let looks = is_last_for_now
             || !is_short
-            || rounds.is_multiple_of(ROUNDS_WITHOUT_A_LOOK)
+            || rounds % ROUNDS_WITHOUT_A_LOOK < taken
             || at_the_end && self.batch > 1;
         if is_full || looks && self.patience() == Some(Duration::ZERO) {
             self.sync()?;

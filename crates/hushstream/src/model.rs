@@ -266,12 +266,12 @@ impl Model {
 
     /// The file's bytes.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut whole = self.clone();
+        // The checksum of version 1 is not written any more.
+        whole.version = whole.version.max(VERSION);
         // Use numbers as a reader will parse them.
-        let stated: Value = serde_json::from_str(&serde_json::to_string(self)?)?;
-        let whole = Self {
-            checksum: checksum(stated)?,
-            ..self.clone()
-        };
+        let stated: Value = serde_json::from_str(&serde_json::to_string(&whole)?)?;
+        whole.checksum = checksum(stated)?;
         let mut text = serde_json::to_string_pretty(&whole)?;
         text.push('\n');
         Ok(text.into_bytes())

@@ -3,10 +3,11 @@
 //! not written twice. Every line carries the version of the format.
 
 use crate::error::{Context, Result, refuse};
+use crate::files::cannot_write;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 
 #[derive(Serialize)]
 struct Line<'a, C> {
@@ -31,6 +32,7 @@ const ROOM: usize = 1 << 18;
 
 /// The open file.
 pub(crate) struct Releases {
+    path: PathBuf,
     file: BufWriter<File>,
     last: u64,
 }
@@ -38,7 +40,7 @@ pub(crate) struct Releases {
 impl Releases {
     /// A new file, or the one of a run that is resumed.
     pub(crate) fn open(path: &Path, resume: bool) -> Result<Self> {
-        let said = || format!("cannot write {}", path.display());
+        let said = || cannot_write(path);
         let mut file = OpenOptions::new()
             .create(true)
             .truncate(!resume)
@@ -73,6 +75,7 @@ impl Releases {
         file.set_len(whole).with_context(said)?;
         file.seek(SeekFrom::End(0)).with_context(said)?;
         Ok(Self {
+            path: path.to_owned(),
             file: BufWriter::with_capacity(ROOM, file),
             last,
         })
@@ -86,8 +89,10 @@ impl Releases {
                 release: step,
                 content,
             };
-            serde_json::to_writer(&mut self.file, &line)?;
-            self.file.write_all(b"\n")?;
+            serde_json::to_writer(&mut self.file, &line)
+                .map_err(io::Error::from)
+                .and_then(|()| self.file.write_all(b"\n"))
+                .with_context(|| cannot_write(&self.path))?;
             self.last = step;
         }
         Ok(())
@@ -96,8 +101,10 @@ impl Releases {
     /// Syncs the file: releases that the journal drops at its next checkpoint cannot be written
     /// again.
     pub(crate) fn sync(&mut self) -> Result<()> {
-        self.file.flush()?;
-        Ok(self.file.get_ref().sync_data()?)
+        self.file
+            .flush()
+            .and_then(|()| self.file.get_ref().sync_data())
+            .with_context(|| cannot_write(&self.path))
     }
 }
 

@@ -69,9 +69,6 @@ pub struct Run {
     passes: (u64, u64),
 }
 
-/// Rows that are sealed together.
-const TOGETHER: usize = 8;
-
 /// The plan for rows of the program.
 struct Chosen {
     layout: Layout,
@@ -231,15 +228,15 @@ impl Run {
         let mut rows = rows.into_iter().peekable();
         while rows.peek().is_some() {
             self.check_room()?;
-            // Some rows are sealed before the first of them is learned from: the processor works on
-            // several at once, because none has to wait for another.
             let left = self.most.saturating_sub(self.learning.rounds());
-            let count = usize::try_from(left).map_or(TOGETHER, |left| left.min(TOGETHER));
+            let most = left.min(self.learning.together());
             let encoder = self.encoder()?;
-            let mut sealed = rows.by_ref().take(count).map(|row| encoder.record(&row));
-            let sealed: [_; TOGETHER] = std::array::from_fn(|_| sealed.next());
-            for sealed in sealed.into_iter().flatten() {
-                self.take(sealed?)?;
+            if let Some(sealed) = encoder.records(&mut rows, most) {
+                self.learning.take_all(&sealed)?;
+                self.encoder()?.reuse_all(sealed);
+            } else if let Some(row) = rows.next() {
+                let sealed = encoder.record(&row)?;
+                self.take(sealed)?;
             }
         }
         Ok(())

@@ -97,6 +97,97 @@ fn rows_at_once_are_rows_one_by_one() {
     assert_eq!(run.records(), 10);
 }
 
+/// The same at the ends of batches: a batch ends within a call and within records that are made
+/// together, and rows that are no record are the first of a batch, the last, or several.
+#[test]
+fn rows_at_once_are_rows_one_by_one_at_the_ends_of_batches() {
+    type Row = [f64; 10];
+    let row = |i: usize| -> Row {
+        let mut row: Row = std::array::from_fn(|j| ((i * 31 + j * 17) % 97) as f64 / 40.0 - 1.2);
+        row[9] = (i % 3 % 2) as f64;
+        match i % 100 {
+            0 | 6 | 63 | 64 => row[i % 9] = f64::NAN,
+            20..=24 => row[9] = f64::NAN,
+            99 => row[8] = f64::INFINITY,
+            _ => {}
+        }
+        row
+    };
+    let rows: Vec<Row> = (0..600).map(row).collect();
+    for (task, batch, quiet) in [
+        (Learner::classify(), 1, false),
+        (Learner::classify(), 7, false),
+        (Learner::classify(), 64, true),
+        (Learner::classify(), 100, false),
+        (Learner::regress(0.0..0.7), 100, false),
+    ] {
+        let begin = || {
+            let learner = stated(task.clone().features(9)).simulated(5).norm(1.0);
+            let learner = if quiet { learner.quiet() } else { learner };
+            let learner = learner.recipe("pftal-convex".parse().unwrap()).batch(batch);
+            learner.every_release().start().unwrap()
+        };
+        let told = |mut run: Run| {
+            let models: Vec<(u64, Vec<u64>)> = run
+                .publish()
+                .unwrap()
+                .iter()
+                .map(|model| (model.release(), bits(model.value())))
+                .collect();
+            let last = bits(run.model().unwrap().value());
+            let figures = run.figures().map(|figures| *figures.for_the_operator());
+            let told = run.finish().unwrap();
+            let counts = [
+                told.nulls,
+                told.clipped,
+                told.malformed,
+                told.targets_clipped,
+            ];
+            (models, last, figures, counts)
+        };
+        let mut alone = begin();
+        rows.iter().for_each(|row| alone.learn(row).unwrap());
+        let wanted = told(alone);
+        assert_eq!(wanted.0.len(), (600_usize.div_ceil(batch as usize)) - 1);
+        for size in [1, 5, 63, 64, 65, 600] {
+            let mut run = begin();
+            for part in rows.chunks(size) {
+                run.learn_all(part).unwrap();
+            }
+            assert!(told(run) == wanted, "batches of {batch}, {size} at once");
+        }
+    }
+}
+
+/// Rows with persons are learned one by one, and each is its person's.
+#[test]
+fn rows_of_persons_at_once_are_rows_one_by_one() {
+    let rows: Vec<[f64; 4]> = (0..600)
+        .map(|i| {
+            let x = f64::from(i * 37 % 200) / 100.0 - 1.0;
+            [x, -x * x, f64::from(i % 70), f64::from(i % 3 % 2)]
+        })
+        .collect();
+    let schema = "names = ['a', 'b', 'who', 'y']
+        target = 'y'
+        person = 'who'
+        bounds = { '*' = [-1, 1] }
+        norm = 1";
+    let learned = |learn: &dyn Fn(&mut Run)| {
+        let learner = Learner::classify().schema(schema.parse().unwrap());
+        let mut learner = stated(learner).simulated(3);
+        learner.privacy.max_per_person = Some(4);
+        let mut run = learner.start().unwrap();
+        learn(&mut run);
+        let model = bits(run.model().unwrap().value());
+        (model, run.finish().unwrap().nulls)
+    };
+    let alone = learned(&|run| rows.iter().for_each(|row| run.learn(row).unwrap()));
+    let together = learned(&|run| run.learn_all(&rows).unwrap());
+    assert_eq!(alone, together);
+    assert!(alone.1 > Some(300));
+}
+
 #[test]
 fn rows_of_a_program_are_the_rows_of_a_file() {
     let folder = tempfile::tempdir().unwrap();

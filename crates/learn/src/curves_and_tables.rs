@@ -17,9 +17,11 @@
 //! **Steps that are too long.** Columns that say the same, as length, width and weight of one thing
 //! do, have large eigenvalues that D does not know. Along them a step overshoots, and the next
 //! gradient points back. Where the same records are read again and again, the releases tell: with g
-//! and g′ the gradients of two readings and P = (I/η + …)⁻¹, q = 1 − ⟨g′, Pg⟩/⟨g, Pg⟩ is the
-//! curvature along the last step, in units in which a step of 1 ends in the minimum and one of 2
-//! turns round for ever. Where q is above 1.25, D is multiplied by q, at most by 2 at once. It
+//! and g′ the gradients of two readings and P = (I/η + …)⁻¹, q = 1 − (⟨g′, Pg⟩ + s²·tr P)/⟨g, Pg⟩
+//! is the curvature along the last step, in units in which a step of 1 ends in the minimum and one
+//! of 2 turns round for ever. (Of ⟨g, Pg⟩ the noise in g makes s²·tr P on average, and g′ has other
+//! noise. Without that term a step of noise alone would seem to have q = 1, give or take, and steps
+//! became shorter by chance.) Where q is above 1.25, D is multiplied by q, at most by 2 at once. It
 //! never needs more than the number m of columns, which share ‖φ‖² ≤ 1 and have at most four hats
 //! each: by Cauchy and Schwarz E[φφᵀ] ≤ 2mD, so beside mD no step is more than twice as long as
 //! fits.
@@ -119,7 +121,7 @@ pub struct CurvesAndTables {
     /// Where records are read again: the sums of curves at the last release, and what it added.
     before: Vec<f64>,
     gradient: Vec<f64>,
-    /// What noise adds to a coordinate of the iterate, and of its average: see
+    /// What noise adds to a coordinate of the curves' iterate, and to one of the average: see
     /// [`CurvesAndTables::deviations`].
     moved: Vec<f64>,
     deviations: Vec<f64>,
@@ -154,8 +156,8 @@ impl CurvesAndTables {
         let weights = vec![0.0; coordinates.len() * rule.scores];
         let repeated = usize::from(rule.repeats) * rule.hats * rule.scores;
         Ok(Self {
+            moved: vec![0.0; rule.hats],
             rule,
-            moved: coordinates.clone(),
             deviations: coordinates,
             rounds: 0,
             shortfall: 0.0,
@@ -276,7 +278,10 @@ impl CurvesAndTables {
         let diagonal = |mean: f64| 1.0 + pull * spread * mean;
         let square: f64 = self.means.iter().map(|p| p * p / diagonal(*p)).sum();
         let damping = pull / (1.0 + pull * square);
-        // ⟨new, P·old⟩ and ⟨old, P·old⟩, summed over scores.
+        let inverse = |&p: &f64| 1.0 / diagonal(p) - damping * (p / diagonal(p)).powi(2);
+        let trace: f64 = self.means.iter().map(inverse).sum();
+        // What noise adds to ⟨old, P·old⟩; then ⟨new, P·old⟩ and it, summed over scores.
+        let by_noise = rule.scores as f64 * self.noise(1).powi(2) * trace;
         let (mut turned, mut length) = (0.0, 0.0);
         for score in 0..rule.scores {
             let (mut new_along, mut old_along) = (0.0, 0.0);
@@ -294,8 +299,8 @@ impl CurvesAndTables {
             turned -= damping * new_along * old_along;
             length -= damping * old_along * old_along;
         }
-        let curvature = 1.0 - turned / length;
         // In the first reading there is nothing to compare with, and the quotient is none.
+        let curvature = 1.0 - (turned + by_noise) / length;
         if curvature > TURNED {
             (self.caution * curvature.min(2.0)).min(rule.hats as f64)
         } else {
@@ -303,36 +308,128 @@ impl CurvesAndTables {
         }
     }
 
-    /// Sets the weights of the cells.
-    fn move_cells(&mut self, t: u64, sums: &[f64], counts: &[f64], noise: f64) {
+    /// Sets the weights of the cells, and goes on with their averages.
+    fn move_cells(
+        &mut self,
+        t: u64,
+        sums: &[f64],
+        counts: &[f64],
+        noise: f64,
+        averaging: Averaging,
+    ) {
         let rule = &self.rule;
         let unit = rule.curvature / (rule.residual_bound * rule.cell_length * rule.count_weight);
-        let steady = 1.0 + STEADY * rule.tables as f64 / t as f64;
-        let shrink = (unit * noise / EXPECTED).powi(2) + f64::MIN_POSITIVE;
-        // All factors, then all weights: each by itself is work for vectors.
-        let factors = &mut self.moved[rule.hats..];
-        for (factor, &count) in factors.iter_mut().zip(&counts[rule.hats..]) {
-            let curvature = (count.max(0.0) * unit).min(1e150);
-            let newton = curvature / (steady * curvature * curvature + shrink);
-            *factor = -newton * rule.unit / rule.cell_length;
+        let step = CellStep {
+            unit,
+            steady: 1.0 + STEADY * rule.tables as f64 / t as f64,
+            shrink: (unit * noise / EXPECTED).powi(2) + f64::MIN_POSITIVE,
+            scale: rule.unit,
+            length: rule.cell_length,
+            noise,
+            averaging,
+        };
+        let (first, scores) = (rule.hats * rule.scores, rule.scores);
+        let deviations = &mut self.deviations[rule.hats..];
+        let (weights, averages) = (&mut self.iterate[first..], &mut self.average[first..]);
+        let (sums, counts) = (&sums[first..], &counts[rule.hats..]);
+        if scores == 1 {
+            pulp::Arch::new().dispatch(Cells(step, sums, counts, weights, averages, deviations));
+            return;
         }
-        let first = rule.hats * rule.scores;
-        let (weights, sums) = (&mut self.iterate[first..], &sums[first..]);
-        if rule.scores == 1 {
-            for ((weight, sum), factor) in weights.iter_mut().zip(sums).zip(&*factors) {
-                *weight = factor * sum;
+        let cells = weights
+            .chunks_exact_mut(scores)
+            .zip(averages.chunks_exact_mut(scores));
+        let cells = cells.zip(sums.chunks_exact(scores)).zip(counts);
+        for ((((weights, averages), sums), &count), deviation) in cells.zip(deviations) {
+            let factor = step.factor(count);
+            for ((weight, average), sum) in weights.iter_mut().zip(averages).zip(sums) {
+                step.averaging.weight(weight, average, factor * sum);
             }
-        } else {
-            let sums = sums.chunks_exact(rule.scores);
-            let cells = weights.chunks_exact_mut(rule.scores).zip(sums);
-            for ((weights, sums), factor) in cells.zip(&*factors) {
-                let pairs = weights.iter_mut().zip(sums);
-                pairs.for_each(|(weight, sum)| *weight = factor * sum);
+            step.averaging.deviation(deviation, noise * factor.abs());
+        }
+    }
+}
+
+/// What a release adds to averages.
+#[derive(Clone, Copy)]
+struct Averaging {
+    weights: f64,
+    deviations: f64,
+}
+
+impl Averaging {
+    #[inline(always)]
+    fn weight(self, weight: &mut f64, average: &mut f64, moved: f64) {
+        // Sums of any size give finite weights.
+        *weight = check::hold(moved);
+        *average += self.weights * (*weight - *average);
+    }
+
+    #[inline(always)]
+    fn deviation(self, deviation: &mut f64, moved: f64) {
+        *deviation += self.deviations * (moved.min(check::HUGE) - *deviation);
+    }
+}
+
+/// What all cells have in common in a release.
+#[derive(Clone, Copy)]
+struct CellStep {
+    unit: f64,
+    steady: f64,
+    shrink: f64,
+    scale: f64,
+    length: f64,
+    noise: f64,
+    averaging: Averaging,
+}
+
+impl CellStep {
+    /// What a cell's sum is multiplied by.
+    #[inline(always)]
+    fn factor(&self, count: f64) -> f64 {
+        let curvature = (count.max(0.0) * self.unit).min(1e150);
+        let newton = curvature / (self.steady * curvature * curvature + self.shrink);
+        -newton * self.scale / self.length
+    }
+}
+
+/// A release of many cells with one score each: sums and counts, weights, averages and deviations.
+/// There may be more than fit a cache, so each is read once; and the loop is compiled once more for
+/// wider vectors.
+struct Cells<'a>(
+    CellStep,
+    &'a [f64],
+    &'a [f64],
+    &'a mut [f64],
+    &'a mut [f64],
+    &'a mut [f64],
+);
+
+impl pulp::WithSimd for Cells<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        // Arguments, unlike fields, are known not to overlap.
+        #[inline(always)]
+        fn work(
+            step: CellStep,
+            sums: &[f64],
+            counts: &[f64],
+            weights: &mut [f64],
+            averages: &mut [f64],
+            deviations: &mut [f64],
+        ) {
+            let cells = weights.iter_mut().zip(averages).zip(deviations);
+            for (((weight, average), deviation), (sum, count)) in cells.zip(sums.iter().zip(counts))
+            {
+                let factor = step.factor(*count);
+                step.averaging.weight(weight, average, factor * sum);
+                step.averaging
+                    .deviation(deviation, step.noise * factor.abs());
             }
         }
-        for factor in factors {
-            *factor = noise * factor.abs();
-        }
+        work(self.0, self.1, self.2, self.3, self.4, self.5);
     }
 }
 
@@ -355,19 +452,23 @@ impl Learner for CurvesAndTables {
         let t = self.rounds + 1;
         let noise = self.noise(t);
         let (sums, counts) = prefix.split_at(self.iterate.len());
-        self.move_curves(t, sums, counts, noise);
-        if self.rule.cells > 0 {
-            self.move_cells(t, sums, counts, noise);
-        }
         let later = later(t);
-        for (average, weight) in self.average.iter_mut().zip(&mut self.iterate) {
-            // Sums of any size give finite weights.
-            *weight = weight.clamp(-check::HUGE, check::HUGE);
-            *average += later * (*weight - *average);
+        let averaging = Averaging {
+            weights: later,
+            deviations: if self.rule.averaged { later } else { 1.0 },
+        };
+        self.move_curves(t, sums, counts, noise);
+        let curves = self.rule.hats * self.rule.scores;
+        let weights = self.iterate[..curves].iter_mut();
+        for (weight, average) in weights.zip(&mut self.average) {
+            let moved = *weight;
+            averaging.weight(weight, average, moved);
         }
-        let later = if self.rule.averaged { later } else { 1.0 };
         for (deviation, moved) in self.deviations.iter_mut().zip(&self.moved) {
-            *deviation += later * (moved.min(check::HUGE) - *deviation);
+            averaging.deviation(deviation, *moved);
+        }
+        if self.rule.cells > 0 {
+            self.move_cells(t, sums, counts, noise, averaging);
         }
         self.rounds = t;
         Ok(())
@@ -605,6 +706,47 @@ mod tests {
         }
         assert!(ends[0] > 0.5, "{ends:?}");
         assert!(ends[1] < 0.05, "{ends:?}");
+    }
+
+    /// Readings of which nothing is left but noise: that they point back and forth is chance.
+    #[test]
+    fn noise_alone_shortens_no_step() {
+        const HATS: usize = 12;
+        let rule = TableRule {
+            hats: HATS,
+            batch: 100.0,
+            spread: 0.3,
+            step: 10.0,
+            unit: 1.0,
+            residual_bound: 1.0,
+            count_weight: 1.0,
+            curvature: 1.0,
+            repeats: true,
+            noise: (1..=20_u8).map(|t| f64::from(t).sqrt()).collect(),
+            ..rule(0, 1)
+        };
+        let mut state = 1_u64;
+        // Sums of twelve uniform numbers: deviation 1.
+        let mut noise = || {
+            let uniform = (0..12).map(|_| {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                (state >> 11) as f64 / (1_u64 << 53) as f64
+            });
+            uniform.sum::<f64>() - 6.0
+        };
+        for _ in 0..50 {
+            let mut learner = CurvesAndTables::new(rule.clone()).unwrap();
+            let mut prefix = vec![0.0; 2 * HATS];
+            for _ in 0..20 {
+                for (i, sum) in prefix.iter_mut().enumerate() {
+                    *sum += noise() + if i < HATS { 0.0 } else { 20.0 };
+                }
+                learner.observe(&prefix).unwrap();
+            }
+            assert!((learner.caution - 1.0).abs() < 1e-15, "{}", learner.caution);
+        }
     }
 
     #[test]

@@ -35,7 +35,7 @@ impl ExactSum {
     pub fn add_moments(&mut self, moments: &Moments, record: &Raw<Record>) {
         let (block, sums) = self.moments.get_or_insert_with(|| {
             let sums = vec![0; moments.dimension()];
-            (Block::new(moments, u64::MAX), sums)
+            (Block::new(moments), sums)
         });
         block.add(record.peek(), sums);
     }

@@ -11,8 +11,9 @@
 //! Why the per-coordinate check comes first: a float too large for an integer saturates when cast,
 //! and squares of saturated values can wrap a sum around to a small number.
 
-use crate::losses::{Features, Multiple};
+use crate::losses::{Features, LINE, Multiple, Records};
 use crate::wide::wide;
+use std::ops::Range;
 
 /// One person's vector, before clipping.
 pub enum Contribution {
@@ -191,6 +192,39 @@ impl Lattice {
         self.add_entries(entries, Some(multiple), total)
     }
 
+    /// The same for records side by side, one after the other, each with its multiple, if it has
+    /// one.
+    pub(crate) fn add_multiples(
+        &self,
+        records: &Records,
+        range: Range<usize>,
+        multiples: impl Iterator<Item = Option<Multiple>>,
+        total: &mut [i64],
+    ) -> Vec<Outcome> {
+        let scales: Vec<_> = range
+            .clone()
+            .zip(multiples)
+            .map(|(record, multiple)| {
+                let entries = Entries::Dense(records.features(record));
+                self.scales(entries, Some(multiple?))
+            })
+            .collect();
+        let mut added = Vec::with_capacity(scales.len());
+        let lines = records.lines(range.clone());
+        add_those_that_fit(self, lines, records.height(), &scales, total, &mut added);
+        let outcome = |((record, is_added), scales): ((usize, bool), Option<Scales>)| {
+            let Some(([_, smaller], clipped)) = scales else {
+                return Outcome::Null;
+            };
+            let values = records.features(record);
+            outcome(
+                is_added || add_if_it_fits(self, values, smaller, total),
+                clipped,
+            )
+        };
+        range.zip(added).zip(scales).map(outcome).collect()
+    }
+
     fn add_entries(
         &self,
         entries: Entries<'_>,
@@ -215,11 +249,7 @@ impl Lattice {
                 scale.is_some()
             }
         };
-        match (is_added, clipped) {
-            (false, _) => Outcome::Null,
-            (true, true) => Outcome::Clipped,
-            (true, false) => Outcome::Kept,
-        }
+        outcome(is_added, clipped)
     }
 
     /// Writes the integers of a multiple of sparse features that are not zero; none for any that
@@ -244,7 +274,7 @@ impl Lattice {
     /// The numbers by which values, or a multiple of them, may become integers that fit, which is
     /// still to be proved, and whether they clip: the first that fits is taken. Nothing if there
     /// are none.
-    fn scales(&self, entries: Entries<'_>, multiple: Option<Multiple>) -> Option<([f64; 2], bool)> {
+    fn scales(&self, entries: Entries<'_>, multiple: Option<Multiple>) -> Option<Scales> {
         let sound = match entries {
             Entries::Dense(values) => values.len() == self.dimension(),
             Entries::Sparse(entries) => {
@@ -366,6 +396,17 @@ impl Lattice {
     }
 }
 
+/// The numbers by which values become integers, and whether they clip.
+type Scales = ([f64; 2], bool);
+
+fn outcome(is_added: bool, clipped: bool) -> Outcome {
+    match (is_added, clipped) {
+        (false, _) => Outcome::Null,
+        (true, true) => Outcome::Clipped,
+        (true, false) => Outcome::Kept,
+    }
+}
+
 /// Whether all values are within the radius, toward zero, and the sum of `term` of them within the
 /// limit. Fewer than 2³² terms are summed by halves of 32 bits: nothing wraps, and there are
 /// vectors for it.
@@ -403,12 +444,52 @@ wide! {
     ) -> bool {
         let fits = lattice.holds(values.iter().copied(), scale);
         if fits {
-            // Inside the radius by the proof. Plans keep sums below 2⁶¹, so nothing wraps.
-            for (total, value) in total.iter_mut().zip(values) {
-                *total = total.wrapping_add(integer(value * scale));
-            }
+            add_integers(total, values, scale);
         }
         fits
+    }
+
+    /// The same for records of some lines each, one after the other, by the first of their scales:
+    /// which of them were added. Without closures, which would not be compiled for wider vectors.
+    fn add_those_that_fit<'a>(
+        lattice: &'a Lattice,
+        lines: &'a [[f64; LINE]],
+        height: usize,
+        scales: &'a [Option<Scales>],
+        total: &'a mut [i64],
+        added: &'a mut Vec<bool>,
+    ) -> () {
+        let (whole, part) = total.as_chunks_mut::<LINE>();
+        let mut rest = [0; LINE];
+        for (lines, scales) in lines.chunks_exact(height).zip(scales) {
+            let fits = match scales {
+                Some(([scale, _], _)) => lattice.holds(lines.as_flattened().iter().copied(), *scale),
+                None => false,
+            };
+            if let Some(([scale, _], _)) = scales
+                && fits
+            {
+                for (total, line) in whole.iter_mut().zip(lines) {
+                    add_integers(total, line, *scale);
+                }
+                if let Some(line) = lines.get(whole.len()) {
+                    add_integers(&mut rest, line, *scale);
+                }
+            }
+            added.push(fits);
+        }
+        for (total, sum) in part.iter_mut().zip(rest) {
+            *total = total.wrapping_add(sum);
+        }
+    }
+}
+
+/// Adds the integers of values to `total`, which are inside the radius by the proof. Plans keep
+/// sums below 2⁶¹, so nothing wraps.
+#[inline(always)]
+fn add_integers(total: &mut [i64], values: &[f64], scale: f64) {
+    for (total, value) in total.iter_mut().zip(values) {
+        *total = total.wrapping_add(integer(value * scale));
     }
 }
 

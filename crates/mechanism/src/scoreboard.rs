@@ -164,12 +164,7 @@ impl Scoreboard {
         let width = weights.len() / self.blocks();
         let first = weights.get(..width).unwrap_or_default();
         let measured = record.features.measured(first)?;
-        let shrink = if measured.norm > self.length {
-            self.clipped += 1;
-            self.length / measured.norm
-        } else {
-            1.0
-        };
+        let shrink = self.shrink(measured);
         if let Yardstick::Classes(..) = self.yardstick {
             let blocks = weights.chunks_exact(width);
             let scores = blocks.map(|block| shrink * record.features.dot(block));
@@ -180,6 +175,32 @@ impl Scoreboard {
         }
         self.note_prediction(shrink * measured.dot, record.target);
         Some(measured)
+    }
+
+    /// The factor that shortens features that are too long, which are counted.
+    fn shrink(&mut self, measured: Measured) -> f64 {
+        if measured.norm > self.length {
+            self.clipped += 1;
+            self.length / measured.norm
+        } else {
+            1.0
+        }
+    }
+
+    /// Whether a record is predicted by one score, the product of features and weights.
+    #[must_use]
+    pub fn is_of_scores(&self) -> bool {
+        matches!(self.yardstick, Yardstick::Sign(_) | Yardstick::Number(..))
+    }
+
+    /// As [`Scoreboard::look_at`], of a record that is predicted by one score, from its
+    /// measurements, if it has any.
+    pub(crate) fn note_measured(&mut self, target: f64, measured: Option<Measured>) {
+        self.records += 1;
+        if let Some(measured) = measured.filter(|_| self.is_usable(target)) {
+            let shrink = self.shrink(measured);
+            self.note_prediction(shrink * measured.dot, target);
+        }
     }
 
     /// Predicts a record with curves and tables of these weights, and scores the prediction.

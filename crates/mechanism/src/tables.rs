@@ -570,11 +570,14 @@ impl TableMap {
     /// The cells of a row, one of every table.
     fn find_cells(&self, out: &mut Expanded) {
         out.cells.clear();
+        if self.tables() == 0 {
+            return;
+        }
         out.cells.extend(&self.cells[..self.tables()]);
         // Up to 256 axes are found without a check of each.
         let mut few = [0.0; 256];
         let is_few = out.codes.len() <= few.len();
-        if is_few && !out.cells.is_empty() {
+        if is_few {
             few[..out.codes.len()].copy_from_slice(&out.codes);
         }
         for places in &self.places {
@@ -621,8 +624,7 @@ impl Expanded {
     pub(crate) fn add_scores(&self, weights: &[f64], scores: &mut [f64]) {
         let count = scores.len();
         if let [score] = scores {
-            let [own] = self.scores_at([weights]);
-            *score += own;
+            *score += score_at(self, weights);
             return;
         }
         for (&left, hats) in self.left.iter().zip(&self.hats) {
@@ -641,13 +643,17 @@ impl Expanded {
 
     /// The score at every one of these weights, of one score each: hats and cells are looked up
     /// once. In lanes, because one addition has to wait for the other.
+    #[inline(always)]
     fn scores_at<const N: usize>(&self, weights: [&[f64]; N]) -> [f64; N] {
+        // Known to be of one length: a place is looked for once.
+        let length = weights.first().map_or(0, |weights| weights.len());
+        let weights = weights.map(|weights| &weights[..length]);
         let (left, last_left) = self.left.as_chunks::<2>();
         let (hats, last_hats) = self.hats.as_chunks::<2>();
         let (mut even, mut odd) = ([[0.0; 2]; N], [[0.0; 2]; N]);
         let add = |lanes: &mut [[f64; 2]; N], left: u32, hats: [f64; 2]| {
             for (lanes, weights) in lanes.iter_mut().zip(weights) {
-                let own = &weights[left as usize..][..2];
+                let own = &weights[two(left)];
                 *lanes = [lanes[0] + hats[0] * own[0], lanes[1] + hats[1] * own[1]];
             }
         };
@@ -677,6 +683,12 @@ impl Expanded {
             hats * self.scale + ((a + b) + (c + d) + rest[n])
         })
     }
+}
+
+/// The places of two hats side by side.
+#[inline(always)]
+fn two(left: u32) -> std::ops::Range<usize> {
+    left as usize..left as usize + 2
 }
 
 wide! {
@@ -721,6 +733,47 @@ wide! {
             // At least 0; the cast makes 0 of what is missing.
             let bin = (code * scale + shift) as i32;
             *cell = cell.wrapping_add(bin.cast_unsigned().wrapping_mul(*stride));
+        }
+    }
+
+    /// The score at these weights, of one score.
+    fn score_at<'a>(expanded: &'a Expanded, weights: &'a [f64]) -> f64 {
+        expanded.scores_at([weights])[0]
+    }
+
+    /// The scores at two kinds of weights.
+    fn scores_at_both<'a>(expanded: &'a Expanded, weights: [&'a [f64]; 2]) -> [f64; 2] {
+        expanded.scores_at(weights)
+    }
+
+    /// Adds the products of q with two factors to two totals of one number per coordinate: what
+    /// most rows do, and both are found by one look at a place. All of them fit 32 bits, whose
+    /// products vectors know.
+    fn add_both<'a>(
+        integers: &'a Integers,
+        expanded: &'a Expanded,
+        factors: [i32; 2],
+        totals: [&'a mut [i64]; 2],
+    ) -> () {
+        let [first, second] = totals;
+        // Known to be of one length.
+        let second = &mut second[..first.len()];
+        let [a, b] = factors.map(i64::from);
+        let small = |q: i64| i64::from(q as i32);
+        for (&left, &[low, high]) in expanded.left.iter().zip(&integers.hats) {
+            let (low, high) = (small(low), small(high));
+            let own = &mut first[two(left)];
+            own[0] = own[0].wrapping_add(low.wrapping_mul(a));
+            own[1] = own[1].wrapping_add(high.wrapping_mul(a));
+            let own = &mut second[two(left)];
+            own[0] = own[0].wrapping_add(low.wrapping_mul(b));
+            own[1] = own[1].wrapping_add(high.wrapping_mul(b));
+        }
+        let [a, b] = [a, b].map(|factor| factor.wrapping_mul(integers.cell));
+        for &cell in &expanded.cells {
+            let cell = cell as usize;
+            first[cell] = first[cell].wrapping_add(a);
+            second[cell] = second[cell].wrapping_add(b);
         }
     }
 
@@ -853,7 +906,7 @@ impl TableForm {
         let mut known = None;
         match board {
             Some((board, published)) if fits(weights) && fits(published) => {
-                let [own, other] = self.expanded.scores_at([weights, published]);
+                let [own, other] = scores_at_both(&self.expanded, [weights, published]);
                 board.note_score(record, other);
                 known = Some(own);
             }
@@ -882,7 +935,9 @@ impl TableForm {
         let (integers, expanded) = (&self.integers, &self.expanded);
         match (&self.residuals[..], self.counted) {
             (&[residual], true) => {
-                integers.add_both(expanded, [residual, self.count], [sums, counts]);
+                // Both are checked to be at most B, which is 2¹⁰ or less.
+                let factors = [residual as i32, self.count as i32];
+                add_both(integers, expanded, factors, [sums, counts]);
             }
             (residuals, is_counted) => {
                 integers.add_products(expanded, residuals, sums);
@@ -960,28 +1015,6 @@ impl TableForm {
 }
 
 impl Integers {
-    /// Adds the products of q with two factors to two totals of one number per coordinate: what
-    /// most rows do, and both are found by one look at a place.
-    fn add_both(&self, expanded: &Expanded, factors: [i64; 2], totals: [&mut [i64]; 2]) {
-        let Expanded { left, cells, .. } = expanded;
-        let ([first, second], [a, b]) = (totals, factors);
-        for (&left, &[low, high]) in left.iter().zip(&self.hats) {
-            let add = |total: &mut [i64], factor: i64| {
-                let own = &mut total[left as usize..][..2];
-                own[0] = own[0].wrapping_add(low.wrapping_mul(factor));
-                own[1] = own[1].wrapping_add(high.wrapping_mul(factor));
-            };
-            add(first, a);
-            add(second, b);
-        }
-        let products = [a, b].map(|factor| factor.wrapping_mul(self.cell));
-        for &cell in cells {
-            let cell = cell as usize;
-            first[cell] = first[cell].wrapping_add(products[0]);
-            second[cell] = second[cell].wrapping_add(products[1]);
-        }
-    }
-
     /// Adds every factor's product with q, coordinate by coordinate. A plan keeps sums of products
     /// within A·B below 2⁶¹, so nothing wraps, here and above.
     fn add_products(&self, expanded: &Expanded, factors: &[i64], total: &mut [i64]) {

@@ -6,19 +6,19 @@ use std::fmt::Write;
 const SIDE: f64 = 300.0;
 const MARGIN: f64 = 44.0;
 
-/// The measured, proved and allowed rates of an attack. Points are (false alarms, hits).
+/// The measured, refuted and allowed rates of an attack. Points are (false alarms, hits).
 pub struct Roc<'a> {
     /// The measured curve.
     pub curve: &'a [(f64, f64)],
     /// The largest rate of hits that the claim allows at a rate of false alarms.
     pub allows: &'a dyn Fn(f64) -> f64,
-    /// The proved point.
-    pub proved: (f64, f64),
-    /// Whether the proved point refutes the claim.
+    /// The largest rate of hits that a refuted promise allows at a rate of false alarms.
+    pub proved: &'a dyn Fn(f64) -> f64,
+    /// Whether the claim is refuted.
     pub is_refuted: bool,
 }
 
-/// The measured curve, the allowed region, and the proved point, as a whole SVG file.
+/// The measured curve, the allowed region, and the edge of what is refuted, as a whole SVG file.
 #[must_use]
 pub fn picture(title: &str, roc: &Roc<'_>) -> String {
     let x = |alarms: f64| MARGIN + alarms * SIDE;
@@ -61,15 +61,14 @@ pub fn picture(title: &str, roc: &Roc<'_>) -> String {
         );
     }
     let curve = path(&mut roc.curve.iter().copied());
-    let (alarms, hits) = roc.proved;
-    let claim = if roc.is_refuted { "#d55e00" } else { "#009e73" };
+    let refuted = path(&mut steps().map(|alarms| (alarms, (roc.proved)(alarms))));
+    let colour = if roc.is_refuted { "#d55e00" } else { "#009e73" };
     let _ = writeln!(
         svg,
-        "<polyline points=\"{curve}\" fill=\"none\" stroke=\"#333\" stroke-width=\"1.5\"/>\n\
-         <circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\" \
-             fill=\"{claim}\"><title>proved</title></circle>\n</svg>",
-        x(alarms.min(1.0)),
-        y(hits)
+        "<polyline points=\"{refuted}\" fill=\"none\" stroke=\"{colour}\" \
+             stroke-width=\"1.5\"><title>refuted</title></polyline>\n\
+         <polyline points=\"{curve}\" fill=\"none\" stroke=\"#333\" \
+             stroke-width=\"1.5\"/>\n</svg>"
     );
     svg
 }

@@ -81,10 +81,10 @@ fn parameter(setting: &str) -> String {
 fn unstated(names: &[String]) -> String {
     let listed: Vec<String> = names
         .iter()
-        .take(5)
+        .take(100)
         .map(|name| format!("`{name}`"))
         .collect();
-    let more = match names.len().saturating_sub(5) {
+    let more = match names.len().saturating_sub(100) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };

@@ -37,17 +37,18 @@ pub(crate) fn audit(
         }
         let effort = Effort::runs(runs, 1.0 - confidence, seed);
         let verdict = hushstream_audit::audit(target.claim()?, &target.duels()?, effort)?;
-        let (claimed, bound) = verdict.claim.budget();
+        let (epsilon, delta) = verdict.claim.budget();
         Ok(json!({
             "recipe": target.recipe.to_string(),
             "sum": target.sum.map(|sum| sum.to_string()),
-            "claimed": { "epsilon": claimed, "delta": bound, "mu": verdict.claim.mu() },
+            "claimed": { "epsilon": epsilon, "delta": delta, "mu": verdict.claim.mu() },
             "lower_bound": {
-                "epsilon": verdict.rates.epsilon(bound),
-                "delta": verdict.rates.delta(claimed),
-                "mu": verdict.rates.mu(),
+                "epsilon": verdict.epsilon,
+                "delta": verdict.delta,
+                "mu": verdict.mu,
                 "confidence": 1.0 - verdict.error,
             },
+            "share": verdict.share,
             "runs": verdict.runs,
             "attack": verdict.attack,
             "violated": verdict.violated(),

@@ -4,9 +4,12 @@
 use crate::encode::{Beside, Builder, Columns, Keyed, Scales, Step, Targets};
 use crate::error::{Fault, Place, ReadError};
 use crate::formats::Format;
-use crate::reader::{Row, Sealed};
+use crate::reader::{Row, Sealed, SealedRecords};
 use crate::schema::{Layout, MissingTarget, SchemaSpec, Space, nearest};
+use hushstream_mechanism::losses::Records;
+use hushstream_mechanism::{OperatorOnly, Raw};
 use std::collections::{BTreeMap, HashMap};
+use std::iter::Peekable;
 use std::sync::Arc;
 
 /// The value of one field. It is read as the field of a table with the same text would be.
@@ -209,6 +212,8 @@ pub struct Encoder {
     time: Option<String>,
     /// How rows are read that are numbers and nothing else.
     scales: Option<Scales>,
+    /// Memory for such records.
+    records: Option<Records>,
 }
 
 impl Encoder {
@@ -286,6 +291,7 @@ impl Encoder {
         let builder = Builder::new(&layout, beside);
         Ok(Self {
             scales: builder.scales(&keyed.columns.steps),
+            records: None,
             builder,
             missing_target,
             person: beside.person.map(str::to_owned),
@@ -329,6 +335,51 @@ impl Encoder {
     pub fn record(&mut self, fields: &(impl Fields + ?Sized)) -> Result<Sealed, ReadError> {
         let read = self.encode(fields, Targets::Needed(self.missing_target))?;
         Ok(self.builder.seal(read.is_err(), None))
+    }
+
+    /// The records of the next rows, sealed: of `most` at most, and not of so many that they fill
+    /// a processor's nearest cache; nothing if the next one is not numbers alone, all of them
+    /// finite, with a target that can be read.
+    pub fn records<R: Fields>(
+        &mut self,
+        rows: &mut Peekable<impl Iterator<Item = R>>,
+        most: u64,
+    ) -> Option<SealedRecords> {
+        let scales = self.scales.as_ref()?;
+        let most =
+            usize::try_from(most).map_or(scales.together(), |most| most.min(scales.together()));
+        let mut records = self.records.take().unwrap_or_else(|| scales.no_records());
+        let (mut were_longer, mut were_clipped) = (0, 0);
+        while records.count() < most {
+            let read = rows.next_if(|row| match row.nameless() {
+                Some(Nameless::Numbers(numbers)) => {
+                    let added = self.builder.push(scales, numbers, &mut records);
+                    added.is_some_and(|(was_longer, was_clipped)| {
+                        were_longer += u64::from(was_longer);
+                        were_clipped += u64::from(was_clipped);
+                        true
+                    })
+                }
+                _ => false,
+            });
+            if read.is_none() {
+                break;
+            }
+        }
+        if records.count() == 0 {
+            self.records = Some(records);
+            return None;
+        }
+        Some(SealedRecords {
+            records: Raw::seal(records),
+            were_longer: OperatorOnly::new(were_longer),
+            targets_were_clipped: OperatorOnly::new(were_clipped),
+        })
+    }
+
+    /// Takes back the memory of records, for those to come. The records are gone.
+    pub fn reuse_all(&mut self, sealed: SealedRecords) {
+        self.records = Some(sealed.records.cleared());
     }
 
     /// Gives the encoder memory for a record to come. What was in it is gone: it is empty.

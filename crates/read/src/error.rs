@@ -108,11 +108,13 @@ pub enum Fault {
     NotGzip,
     #[error("broken gzip: {0}; fetch or compress the file again")]
     BrokenGzip(&'static str),
-    #[error(
-        "broken Parquet, or one that is compressed in another way than snappy, gzip, lz4 or not \
-         at all"
-    )]
+    #[error("broken Parquet; fetch or write the file again")]
     BrokenParquet,
+    #[error(
+        "this Parquet is compressed with {0}, which is not read; write it with zstd, snappy, gzip, \
+         lz4 or not at all"
+    )]
+    CompressedParquet(&'static str),
     #[error(
         "this is Parquet, which this program was built without; convert it to CSV, or build with \
          --features parquet"
@@ -125,6 +127,11 @@ pub enum Fault {
         formats = Format::NAMES
     )]
     UnknownFormat,
+    #[error(
+        "files that end in {0} are not read; unpack it or write it as CSV first, which may be packed \
+         with gzip"
+    )]
+    PackedOtherwise(&'static str),
     #[error("`{}` is no format; allowed: {formats}", one_line(.0), formats = Format::NAMES)]
     NoSuchFormat(String),
     #[error("the file is empty; there must be at least {0}")]

@@ -34,7 +34,7 @@ pub use encode::calendar::{parse_time, written as written_time};
 pub use encoder::{Encoder, Fields, Nameless, Value};
 pub use error::{Column, Fault, Place, ReadError};
 pub use formats::{Form, Format};
-pub use reader::{Reader, Row, Sealed};
+pub use reader::{Reader, Row, Sealed, SealedRecords};
 pub use schema::{AxisKind, Decides, Encoding, FeatureColumn, Layout, LayoutAxis};
 pub use schema::{MissingTarget, SchemaSpec};
 pub use schema::{Space, TargetKind, Task, Told, skeleton_of};

@@ -6,7 +6,7 @@ use crate::error::{Fault, ReadError};
 use crate::formats::{Failure, Form, Format, Opened, Rows};
 use crate::schema::{Layout, MissingTarget, SchemaSpec};
 use crate::source::{Input, Source, Span};
-use hushstream_mechanism::losses::{Features, Record};
+use hushstream_mechanism::losses::{Features, Record, Records};
 use hushstream_mechanism::{OperatorOnly, Raw, RowDigest, RowHasher};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -29,6 +29,16 @@ pub struct Sealed {
     pub is_malformed: OperatorOnly<bool>,
     /// Whether the target lay outside its bounds, and is clipped to them.
     pub target_was_clipped: OperatorOnly<bool>,
+}
+
+/// Records of rows that are numbers and nothing else, on their way into a mechanism together.
+pub struct SealedRecords {
+    /// The records. They cannot be looked at outside the boundary.
+    pub records: Raw<Records>,
+    /// How many were longer than the stated norm, and are scaled down to it.
+    pub were_longer: OperatorOnly<u64>,
+    /// How many targets lay outside their bounds, and are clipped to them.
+    pub targets_were_clipped: OperatorOnly<u64>,
 }
 
 /// A row in the open, for a *published* model on data of the user's own: what is computed from it

@@ -49,7 +49,7 @@ pub use linear::{
 };
 pub use note::{Note, NoteError};
 pub use papers::{Cell, TABLES, Table};
-pub use run::{Beginning, Out, Player, Run};
+pub use run::{Asked, Beginning, Out, Player, Run};
 pub use sparse::{SparsePlayer, SparseRecipe, SparseRequest, SparseRun};
 pub use tables::{Column, TablesPlayer, TablesRecipe, TablesRequest, TablesRun, TablesShadow};
 pub use values::{ValuesPlayer, ValuesRecipe, ValuesRequest, ValuesRun, ValuesShadow};

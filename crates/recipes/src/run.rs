@@ -11,13 +11,17 @@ use crate::catalogue::RecipeName;
 use crate::error::RunError;
 use crate::note::{Note, NoteError};
 use hushstream_account::Guarantee;
-use hushstream_mechanism::losses::Record;
+use hushstream_mechanism::losses::{Record, Records};
 use hushstream_mechanism::sums::{Delivery, PartialSum, Question, SumError};
 use hushstream_mechanism::{
     CameBack, GivenOf, Grant, Ledger, Mechanism, OperatorOnly, Pending, PendingOf, PlanOf, Private,
     PromiseOf, Raw, ReleaseOf, Released, Scoreboard, Storage,
 };
 use hushstream_noise::Key;
+use std::ops::Range;
+
+/// To how many records a question was put, and the release of the item that they completed.
+pub type Asked<M> = (usize, Option<PendingOf<M>>);
 
 /// The public half of a recipe: it asks records, and moves on what the mechanism releases. Given
 /// its coins it is deterministic, so replayed releases bring it back to where it was.
@@ -121,6 +125,23 @@ pub trait Player: Send + Sized {
         record: Raw<Record>,
         board: Option<&mut Scoreboard>,
     ) -> Result<Option<PendingOf<Self::Mechanism>>, RunError>;
+
+    /// Puts the present question to some of these records, from the first on, and returns to how
+    /// many: to one, or to all up to the end of an item. The board, if there is one, scores them
+    /// first.
+    ///
+    /// # Errors
+    /// As [`Player::ask`].
+    fn ask_some(
+        &mut self,
+        recipe: &Self::Recipe,
+        mechanism: &mut Private<Self::Mechanism>,
+        (records, range): (&Raw<Records>, Range<usize>),
+        board: Option<&mut Scoreboard>,
+    ) -> Result<Asked<Self::Mechanism>, RunError> {
+        let record = records.record(range.start, Self::spare(mechanism));
+        Ok((1, self.ask(recipe, mechanism, None, record, board)?))
+    }
 
     /// By how many records the items up to the next release fall short of full ones. Only sums have
     /// such items, and only if they close by a clock.
@@ -379,6 +400,30 @@ impl<P: Player> Run<P> {
         self.round(|player, recipe, mechanism| player.ask(recipe, mechanism, person, record, board))
     }
 
+    /// Takes some of these records, from `first` on, as [`Run::take`] would one after the other,
+    /// and returns how many: one at least, and none beyond the end of an item. There must be one.
+    ///
+    /// # Errors
+    /// As [`Run::take`].
+    pub fn take_some(
+        &mut self,
+        records: &Raw<Records>,
+        first: usize,
+        board: Option<&mut Scoreboard>,
+    ) -> Result<usize, RunError> {
+        if !self.asks() {
+            let record = records.record(first, self.spare());
+            self.take(None, record, board)?;
+            return Ok(1);
+        }
+        let left = P::rounds(&self.recipe).saturating_sub(self.rounds);
+        let last =
+            usize::try_from(left).map_or(records.count(), |left| records.count().min(first + left));
+        self.some_rounds(|player, recipe, mechanism| {
+            player.ask_some(recipe, mechanism, (records, first..last), board)
+        })
+    }
+
     /// Memory of the last record, emptied, for the next one; none if it is not kept.
     pub fn spare(&mut self) -> Vec<f64> {
         P::spare(&mut self.mechanism)
@@ -404,6 +449,19 @@ impl<P: Player> Run<P> {
             &mut Private<P::Mechanism>,
         ) -> Result<Option<PendingOf<P::Mechanism>>, RunError>,
     ) -> Result<(), RunError> {
+        self.some_rounds(|player, recipe, mechanism| Ok((1, ask(player, recipe, mechanism)?)))?;
+        Ok(())
+    }
+
+    /// Rounds of one item, whatever the player asks in them: returns how many.
+    fn some_rounds(
+        &mut self,
+        ask: impl FnOnce(
+            &mut P,
+            &P::Recipe,
+            &mut Private<P::Mechanism>,
+        ) -> Result<Asked<P::Mechanism>, RunError>,
+    ) -> Result<usize, RunError> {
         if self.is_behind {
             return Err(RunError::Behind);
         }
@@ -417,13 +475,14 @@ impl<P: Player> Run<P> {
         if P::NOTED && self.mechanism.checkpoint_is_due() {
             self.checkpoint()?;
         }
-        let release = if self.asks() {
+        let (rounds, release) = if self.asks() {
             ask(&mut self.player, &self.recipe, &mut self.mechanism)?
         } else {
-            None
+            (1, None)
         };
-        self.rounds += 1;
-        release.map_or(Ok(()), |release| self.observe_now(release))
+        self.rounds += rounds as u64;
+        release.map_or(Ok(()), |release| self.observe_now(release))?;
+        Ok(rounds)
     }
 
     /// Moves on the release of the item that has just closed.

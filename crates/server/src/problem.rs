@@ -126,7 +126,10 @@ impl From<hushstream::Error> for Problem {
             format!("`{}`", name.replace('-', "_"))
         });
         match error {
-            hushstream::Error::NoRoom(_) => Self::conflict(told),
+            hushstream::Error::NoRoom(_) => Self::conflict(told.replace(
+                "`total_epsilon`, `total_delta`, or `hushstream ledger raise`",
+                "POST /v1/datasets/{dataset}/budget",
+            )),
             _ => Self::unprocessable(told),
         }
     }

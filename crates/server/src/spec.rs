@@ -119,6 +119,9 @@ pub struct ModelSpec {
     /// The seed of noise that protects nobody.
     #[serde(default)]
     pub simulated: Option<u64>,
+    /// Whether workers elsewhere sum its records, and a batch comes as these sums.
+    #[serde(default)]
+    pub elsewhere: bool,
 }
 
 fn wrong(place: &str, detail: impl Into<String>) -> Problem {
@@ -218,7 +221,11 @@ impl ModelSpec {
             Task::Regress => learner.data.schema.target_bounds = schema.target_bounds,
             _ => {}
         }
-        learner = learner.schema(schema).records(self.records()?);
+        // A run of T rounds releases a model before each of them: one more, and the last batch
+        // counts.
+        let records = self.records()? + u64::from(self.elsewhere);
+        learner = learner.schema(schema).records(records);
+        self.check_elsewhere()?;
         if let Some(batch) = self.batch {
             if batch == 0 {
                 return Err(wrong("batch", "allowed: at least 1"));
@@ -266,6 +273,21 @@ impl ModelSpec {
             learner = learner.simulated(seed);
         }
         Ok(learner)
+    }
+
+    /// What has a meaning for sums that are made elsewhere.
+    fn check_elsewhere(&self) -> Result<(), Problem> {
+        let stated = self.close_after.is_some() || self.reward_wait.is_some();
+        match self.elsewhere {
+            true if self.batch.is_none() => {
+                Err(wrong("batch", "state the most records of a batch of sums"))
+            }
+            true if stated => {
+                let told = "a batch of sums is closed when it comes: state no times";
+                Err(wrong("close_after", told))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Its rounds, for batches of this size.

@@ -15,12 +15,6 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     Arch::new().dispatch(Dot(a, b))
 }
 
-/// ⟨a, a⟩ and ⟨a, b⟩, each as [`dot`] gives it.
-#[must_use]
-pub fn square_and_dot(a: &[f64], b: &[f64]) -> [f64; 2] {
-    Arch::new().dispatch(SquareAndDot(a, b))
-}
-
 /// [`in_lanes`], compiled a second time for wider vectors.
 struct Dot<'a>(&'a [f64], &'a [f64]);
 
@@ -33,36 +27,31 @@ impl WithSimd for Dot<'_> {
     }
 }
 
-/// [`dot`] of the first with itself and with the second: in one pass if they are equally long.
-struct SquareAndDot<'a>(&'a [f64], &'a [f64]);
-
-impl WithSimd for SquareAndDot<'_> {
-    type Output = [f64; 2];
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> [f64; 2] {
-        let Self(a, b) = self;
-        if a.len() != b.len() {
-            return [in_lanes(a, a), in_lanes(a, b)];
-        }
-        let ((a, a_rest), (b, b_rest)) = (a.as_chunks(), b.as_chunks());
-        let (mut squares, mut products) = ([0.0; 8], [0.0; 8]);
-        for (a, b) in a.iter().zip(b) {
-            add_products::<8>(&mut squares, a, a);
-            add_products::<8>(&mut products, a, b);
-        }
-        let ((a, a_rest), (b, b_rest)) = (a_rest.as_chunks(), b_rest.as_chunks());
-        for (a, b) in a.iter().zip(b) {
-            add_products::<4>(&mut squares, a, a);
-            add_products::<4>(&mut products, a, b);
-        }
-        let (mut squares_rest, mut products_rest) = ([0.0], [0.0]);
-        for (a, b) in a_rest.iter().zip(b_rest) {
-            add_products(&mut squares_rest, &[*a], &[*a]);
-            add_products(&mut products_rest, &[*a], &[*b]);
-        }
-        [sum(squares, squares_rest), sum(products, products_rest)]
+/// ⟨a, a⟩ and ⟨a, b⟩, each as [`dot`] gives it: in one pass if they are equally long. Inlined, for
+/// loops that are compiled for wider vectors.
+#[must_use]
+#[inline(always)]
+pub fn square_and_dot(a: &[f64], b: &[f64]) -> [f64; 2] {
+    if a.len() != b.len() {
+        return [in_lanes(a, a), in_lanes(a, b)];
     }
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks(), b.as_chunks());
+    let (mut squares, mut products) = ([0.0; 8], [0.0; 8]);
+    for (a, b) in a.iter().zip(b) {
+        add_products::<8>(&mut squares, a, a);
+        add_products::<8>(&mut products, a, b);
+    }
+    let ((a, a_rest), (b, b_rest)) = (a_rest.as_chunks(), b_rest.as_chunks());
+    for (a, b) in a.iter().zip(b) {
+        add_products::<4>(&mut squares, a, a);
+        add_products::<4>(&mut products, a, b);
+    }
+    let (mut squares_rest, mut products_rest) = ([0.0], [0.0]);
+    for (a, b) in a_rest.iter().zip(b_rest) {
+        add_products(&mut squares_rest, &[*a], &[*a]);
+        add_products(&mut products_rest, &[*a], &[*b]);
+    }
+    [sum(squares, squares_rest), sum(products, products_rest)]
 }
 
 #[inline(always)]

@@ -1,18 +1,13 @@
-//! From counted runs to what is proved about a guarantee.
+//! What is claimed, as regions of rates.
 //!
-//! An attack says "right" or "left" after each run. Let β̂ ≥ b be a proved bound on how often it
-//! says "right" in the right world and α̂ ≤ a on how often in the left one, each except with
-//! probability half the stated error. Then, with that confidence:
-//!
-//! - the mechanism is not μ-Gaussian private for any μ < Φ⁻¹(b) − Φ⁻¹(a) (Dong, Roth and Su 2022:
-//!   the trade-off function of μ passes through those points);
-//! - it is not (ε, δ)-private for any ε < ln((b − δ)/a), nor for any δ < b − e^ε·a (the
-//!   definition).
-//!
-//! All of them follow from the same two numbers, so stating all costs nothing.
+//! An attack says "right" or "left" after each run: b is how often it says "right" in the right
+//! world, a how often in the left one. A guarantee allows a convex region of (a, b); its tangents
+//! are what an audit bets against (`evidence.rs`).
 
-use crate::binomial;
-use crate::normal::{phi, quantile_high, quantile_low};
+use crate::normal::{MARGIN, phi, quantile_high};
+
+/// No test of so few alarms is ever played often enough.
+const STEEPEST: f64 = 1e12;
 
 /// The claimed guarantee.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -59,103 +54,85 @@ impl Claim {
         }
     }
 
-    /// What an attack tries to make large: μ, ε, or δ at the claimed ε. Negative for attacks that
-    /// prove nothing, so that they can be compared all the same.
-    pub(crate) fn aim(self, rates: Rates) -> f64 {
-        match self {
-            Self::Gaussian { .. } => rates.quantile_gap(),
-            Self::Pure { .. } => rates.log_ratio(0.0),
-            Self::Approximate { epsilon, .. } => rates.excess(epsilon),
-        }
-    }
-
-    /// The same quantity, as claimed.
+    /// μ for Gaussian claims, ε for others.
     pub(crate) fn promised(self) -> f64 {
+        self.mu().unwrap_or(self.budget().0)
+    }
+
+    /// A share of it: of μ, or of ε at its δ.
+    pub(crate) fn share(self, share: f64) -> Promise {
         match self {
-            Self::Gaussian { mu, .. } => mu,
-            Self::Pure { epsilon } => epsilon,
-            Self::Approximate { delta, .. } => delta,
+            Self::Gaussian { mu, .. } => Promise::Gaussian(share * mu),
+            _ => {
+                let (epsilon, delta) = self.budget();
+                Promise::Approximate {
+                    epsilon: share * epsilon,
+                    delta,
+                }
+            }
         }
     }
 
-    /// The largest rate of hits that it allows at a rate of alarms: the edge of its region, for
-    /// pictures.
-    pub fn allows(self, alarms: f64) -> f64 {
-        let (epsilon, delta) = self.budget();
+    /// The largest rate of hits that a share of it allows at a rate of alarms: the edge of its
+    /// region, for pictures.
+    pub fn allows(self, share: f64, alarms: f64) -> f64 {
+        self.share(share).edge(alarms)
+    }
+}
+
+/// A region of rates.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Promise {
+    /// μ.
+    Gaussian(f64),
+    /// Of every event.
+    Approximate {
+        /// ε.
+        epsilon: f64,
+        /// δ.
+        delta: f64,
+    },
+}
+
+impl Promise {
+    /// Lines above the region: pairs of a slope s and a c with b ≤ s·a + c in all of it.
+    ///
+    /// For μ the largest b − s·a is at the threshold where the likelihood ratio of two normals is
+    /// s; any other threshold gives less, so that only the rounding of Φ has to be made up for. For
+    /// (ε, δ) there are two lines, which are the definition for an event and for its opposite.
+    pub(crate) fn tangents(self) -> Vec<(f64, f64)> {
+        let mut lines: Vec<(f64, f64)> = match self {
+            Self::Gaussian(mu) => (-16..=16)
+                .map(|step| {
+                    let z = f64::from(step) / 4.0;
+                    let slope = libm::exp(mu * z);
+                    let hits = phi(0.5 * mu - z) * (1.0 + MARGIN);
+                    let alarms = phi(-0.5 * mu - z) * (1.0 - MARGIN);
+                    let rounding = 4.0 * f64::EPSILON * (1.0 + slope);
+                    (slope, hits - slope * alarms + rounding)
+                })
+                .collect(),
+            Self::Approximate { epsilon, delta } => {
+                let (most, least) = (libm::exp(epsilon), libm::exp(-epsilon));
+                let (most, least) = (most * (1.0 + 1e-14), least * (1.0 - 1e-14));
+                let opposite = 1.0 - least * (1.0 - delta) + 1e-15;
+                vec![(most, delta), (least, opposite)]
+            }
+        };
+        lines.retain(|&(slope, _)| slope < STEEPEST);
+        lines
+    }
+
+    /// The largest b at an a.
+    fn edge(self, alarms: f64) -> f64 {
         let most = match self {
-            Self::Gaussian { mu, .. } => phi(quantile_high(alarms) + mu),
-            _ => {
+            Self::Gaussian(mu) => phi(quantile_high(alarms) + mu),
+            Self::Approximate { epsilon, delta } => {
                 let low = libm::exp(epsilon) * alarms + delta;
                 low.min(1.0 - libm::exp(-epsilon) * (1.0 - delta - alarms))
             }
         };
         most.clamp(0.0, 1.0)
-    }
-
-    /// Whether proved rates contradict it.
-    pub fn is_refuted_by(self, rates: Rates) -> bool {
-        let (epsilon, delta) = self.budget();
-        self.aim(rates) > self.promised() || rates.delta(epsilon) > delta
-    }
-}
-
-/// How often an attack says "right" in the right world, at least, and in the left world, at most.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rates {
-    /// b.
-    pub hits: f64,
-    /// a.
-    pub alarms: f64,
-}
-
-impl Rates {
-    /// From counts in so many runs of each world; wrong with probability at most `error`.
-    pub fn proved(hits: u64, alarms: u64, runs: u64, error: f64) -> Self {
-        Self {
-            hits: binomial::lower(hits, runs, error / 2.0),
-            alarms: binomial::upper(alarms, runs, error / 2.0),
-        }
-    }
-
-    /// No smaller μ is possible.
-    pub fn mu(self) -> f64 {
-        self.quantile_gap().max(0.0)
-    }
-
-    /// No smaller ε is possible at this δ.
-    pub fn epsilon(self, delta: f64) -> f64 {
-        self.log_ratio(delta).max(0.0)
-    }
-
-    /// No smaller δ is possible at this ε.
-    pub fn delta(self, epsilon: f64) -> f64 {
-        self.excess(epsilon).max(0.0)
-    }
-
-    /// Φ⁻¹(b) − Φ⁻¹(a), rounded down.
-    fn quantile_gap(self) -> f64 {
-        let gap = quantile_low(self.hits) - quantile_high(self.alarms);
-        if gap.is_nan() {
-            f64::NEG_INFINITY
-        } else {
-            gap.next_down()
-        }
-    }
-
-    /// ln((b − δ)/a), rounded down: a few units in the last place for the difference, the quotient
-    /// and the logarithm.
-    fn log_ratio(self, delta: f64) -> f64 {
-        if self.hits <= delta {
-            return f64::NEG_INFINITY;
-        }
-        let bound = libm::log((self.hits - delta) / self.alarms);
-        bound - 1e-14 * (1.0 + bound.abs())
-    }
-
-    /// b − e^ε·a, rounded down.
-    fn excess(self, epsilon: f64) -> f64 {
-        let allowed = libm::exp(epsilon) * self.alarms;
-        self.hits - allowed - 1e-14 * (1.0 + allowed)
     }
 }
 
@@ -163,18 +140,33 @@ impl Rates {
 mod tests {
     use super::*;
 
+    const PROMISES: [Promise; 4] = [
+        Promise::Gaussian(0.1),
+        Promise::Gaussian(1.67),
+        Promise::Approximate {
+            epsilon: 1.0,
+            delta: 0.0,
+        },
+        Promise::Approximate {
+            epsilon: 0.5,
+            delta: 0.2,
+        },
+    ];
+
+    /// No point of the region is above a tangent, and each tangent touches it.
     #[test]
-    fn rates_on_the_curve_give_the_parameter_back() {
-        // Φ(±1): the best threshold between two normals two apart.
-        let rates = Rates {
-            hits: 0.841_344_746_068_542_9,
-            alarms: 0.158_655_253_931_457_05,
-        };
-        assert!((rates.mu() - 2.0).abs() < 1e-8 && rates.mu() <= 2.0);
-        let ratio = (0.841_344_746_068_542_9_f64 / 0.158_655_253_931_457_05).ln();
-        assert!((rates.epsilon(0.0) - ratio).abs() < 1e-9);
-        assert!((rates.delta(1.0) - (0.841_344_746 - 0.158_655_253_9 * 1_f64.exp())).abs() < 1e-8);
-        assert!(rates.epsilon(0.9).abs() < 1e-300 && rates.delta(9.0).abs() < 1e-300);
+    fn tangents_enclose_the_region() {
+        for promise in PROMISES {
+            for (slope, excess) in promise.tangents() {
+                let room = |alarms: f64| slope * alarms + excess - promise.edge(alarms);
+                let least = (0..=20_000).map(|i| room(f64::from(i) / 20_000.0));
+                let least = least.fold(f64::INFINITY, f64::min);
+                assert!(
+                    (-1e-9..1e-4 * (1.0 + slope)).contains(&least),
+                    "{promise:?}: {least}"
+                );
+            }
+        }
     }
 
     #[test]
@@ -184,30 +176,10 @@ mod tests {
             epsilon: 1.0,
             delta: 0.5,
         };
-        assert!((claim.allows(0.158_655_253_931) - 0.841_344_746_068).abs() < 1e-8);
+        assert!((claim.allows(1.0, 0.158_655_253_931) - 0.841_344_746_068).abs() < 1e-8);
+        assert!((claim.allows(0.5, 0.5) - phi(1.0)).abs() < 1e-8);
         let claim = Claim::Pure { epsilon: 1.0 };
-        assert!((claim.allows(0.1) - 0.1 * 1_f64.exp()).abs() < 1e-12);
-        assert!((claim.allows(0.9) - (1.0 - 0.1 / 1_f64.exp())).abs() < 1e-12);
-    }
-
-    #[test]
-    fn worthless_attacks_prove_nothing() {
-        let rates = Rates::proved(0, 0, 0, 1e-3);
-        assert!(rates.mu().abs() < 1e-300 && rates.epsilon(0.0).abs() < 1e-300);
-        let rates = Rates::proved(500, 500, 1000, 1e-3);
-        assert!(rates.mu().abs() < 1e-300);
-        assert!(!Claim::Pure { epsilon: 0.01 }.is_refuted_by(rates));
-    }
-
-    #[test]
-    fn certain_knowledge_refutes_everything() {
-        let rates = Rates::proved(10_000, 0, 10_000, 1e-7);
-        assert!(rates.mu() > 5.0 && rates.epsilon(1e-6) > 6.0 && rates.delta(5.0) > 0.5);
-        let claim = Claim::Gaussian {
-            mu: 1.0,
-            epsilon: 1.0,
-            delta: 0.1,
-        };
-        assert!(claim.is_refuted_by(rates));
+        assert!((claim.allows(1.0, 0.1) - 0.1 * 1_f64.exp()).abs() < 1e-12);
+        assert!((claim.allows(1.0, 0.9) - (1.0 - 0.1 / 1_f64.exp())).abs() < 1e-12);
     }
 }

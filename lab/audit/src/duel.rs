@@ -50,12 +50,29 @@ pub trait Duel: Sync {
 pub(crate) struct Runs {
     seed: u64,
     stage: u64,
+    first: u64,
     count: u64,
 }
 
 impl Runs {
-    pub(crate) fn new(seed: u64, stage: u64, count: u64) -> Self {
-        Self { seed, stage, count }
+    /// None yet.
+    pub(crate) fn new(seed: u64, stage: u64) -> Self {
+        Self {
+            seed,
+            stage,
+            first: 0,
+            count: 0,
+        }
+    }
+
+    /// Those after so many.
+    pub(crate) fn after(self, first: u64) -> Self {
+        Self { first, ..self }
+    }
+
+    /// So many of them.
+    pub(crate) fn take(self, count: u64) -> Self {
+        Self { count, ..self }
     }
 
     fn seed_of(self, world: World, index: u64) -> u64 {
@@ -82,7 +99,10 @@ pub(crate) fn play_many<T: Send>(
     let played = in_parallel(&portions, |portion| {
         let first = portion * PORTION;
         (first..runs.count.min(first + PORTION))
-            .map(|index| duel.play(world, runs.seed_of(world, index)).map(&keep))
+            .map(|index| {
+                let seed = runs.seed_of(world, runs.first + index);
+                duel.play(world, seed).map(&keep)
+            })
             .collect::<Result<Vec<T>, AuditError>>()
     })?;
     Ok(played.into_iter().flatten().collect())
@@ -100,7 +120,7 @@ mod tests {
             for stage in 0..4 {
                 for world in [World::Left, World::Right] {
                     for index in 0..500 {
-                        let runs = Runs::new(seed, stage, 0);
+                        let runs = Runs::new(seed, stage);
                         assert!(seen.insert(runs.seed_of(world, index)));
                     }
                 }
@@ -120,7 +140,7 @@ mod tests {
 
     #[test]
     fn runs_come_in_order_whatever_the_threads_do() {
-        let runs = Runs::new(1, 2, 1000);
+        let runs = Runs::new(1, 2).take(1000);
         let once = play_many(&Echo, World::Left, runs, |seen| seen[0].to_bits()).unwrap();
         let again = play_many(&Echo, World::Left, runs, |seen| seen[0].to_bits()).unwrap();
         assert_eq!((once.len(), &once), (1000, &again));

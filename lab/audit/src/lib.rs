@@ -38,10 +38,10 @@
 //! ```
 
 mod attack;
-mod binomial;
 mod bound;
 mod duel;
 mod error;
+mod evidence;
 mod learners;
 mod normal;
 pub mod planted;
@@ -49,9 +49,10 @@ mod printed;
 mod procedure;
 
 pub use attack::Attack;
-pub use bound::{Claim, Rates};
+pub use bound::Claim;
 pub use duel::{Duel, World};
 pub use error::AuditError;
+pub use evidence::{Evidence, Tails};
 pub use learners::Target;
 pub use printed::Printed;
 pub use procedure::{Effort, Verdict, audit};

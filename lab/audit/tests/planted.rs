@@ -7,7 +7,7 @@ use hushstream_audit::{Effort, planted};
 const EFFORT: (u64, f64, u64) = (6000, 1e-7, 20);
 
 /// What must be in the list, whatever else is.
-const NAMES: [&str; 45] = [
+const NAMES: [&str; 48] = [
     "sensitivity halved",
     "kappa forgotten",
     "column norm forgotten",
@@ -53,6 +53,9 @@ const NAMES: [&str; 45] = [
     "reward not clipped",
     "policy before its sync",
     "coin from the noise",
+    "batch counted twice",
+    "two queries on one run",
+    "stale question",
 ];
 
 #[test]

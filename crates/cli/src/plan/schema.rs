@@ -7,7 +7,8 @@ use hushstream::prelude::*;
 use std::path::Path;
 
 pub(super) fn run(arguments: &Arguments, path: &Path) -> Result<()> {
-    let schema = Schema::from_file(&path.to_string_lossy())?;
+    let mut schema = Schema::from_file(&path.to_string_lossy())?;
+    schema.task = Some(schema.task());
     let mut learner = Learner::classify()
         .schema(schema)
         .budget(Budget::approx(arguments.epsilon, arguments.delta)?)

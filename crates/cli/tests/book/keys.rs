@@ -114,7 +114,7 @@ const PLAIN: &[(&str, &str)] = &[
     ("high", "The largest."),
     ("claimed", "The claim, below."),
     ("lower_bound", "What was proved, below."),
-    ("runs", "Runs of the last step, which prove the bound."),
+    ("runs", "Runs altogether."),
     ("attack", "The attack that was chosen."),
     ("violated", "Whether the claim was refuted."),
 ];

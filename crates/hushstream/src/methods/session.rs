@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::outcome::Arm;
 use hushstream_account::Guarantee;
 use hushstream_mechanism::decisions::{Drawn, Policy, Rule};
-use hushstream_mechanism::losses::Record;
+use hushstream_mechanism::losses::{Record, Records};
 use hushstream_mechanism::sums::{Delivery, Question};
 use hushstream_mechanism::{AskerOnly, Ledger, OperatorOnly, Raw, Released, Scoreboard};
 use hushstream_recipes::{Player, Run, Shadow};
@@ -73,6 +73,14 @@ pub(crate) trait Session: Send {
         record: Raw<Record>,
         board: Option<&mut Scoreboard>,
     ) -> Result<()>;
+    /// The same for some of these records, from `first` on, one after the other: returns how many,
+    /// one at least, and none beyond the end of a batch.
+    fn take_some(
+        &mut self,
+        records: &Raw<Records>,
+        first: usize,
+        board: Option<&mut Scoreboard>,
+    ) -> Result<usize>;
     /// Memory of the last record, emptied, for the next one; none if it is not kept.
     fn spare(&mut self) -> Vec<f64>;
     /// Scores a record that is not learned from.
@@ -203,6 +211,15 @@ impl<P: Player> Session for Running<P> {
         board: Option<&mut Scoreboard>,
     ) -> Result<()> {
         Ok(self.run.take(person, record, board)?)
+    }
+
+    fn take_some(
+        &mut self,
+        records: &Raw<Records>,
+        first: usize,
+        board: Option<&mut Scoreboard>,
+    ) -> Result<usize> {
+        Ok(self.run.take_some(records, first, board)?)
     }
 
     fn spare(&mut self) -> Vec<f64> {

@@ -7,6 +7,7 @@ use super::tables::{Names, Table, Tables};
 use super::tracker::{Tracker, counted};
 use crate::ahead::Next;
 use crate::error::{Context, Error, Result, refuse};
+use crate::files::cannot_write;
 use crate::learner::Listener;
 use crate::outcome::Together;
 use crate::releases::Releases;
@@ -16,8 +17,8 @@ use hushstream_account::Guarantee;
 use hushstream_pictures::numbers::grouped;
 use serde::Serialize;
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The assumption of the guarantee where rows have times.
@@ -329,7 +330,7 @@ impl Writing<'_> {
                 releases.write(table.tick, &table)?;
             }
             if let Some(csv) = &mut self.csv {
-                csv.write(&table)?;
+                csv.write(&table).with_context(|| cannot_write(&csv.path))?;
             }
             (self.heard)(&table)?;
             self.last = Some(table);
@@ -338,7 +339,7 @@ impl Writing<'_> {
             releases.sync()?;
         }
         if let Some(csv) = &mut self.csv {
-            csv.sync()?;
+            csv.sync().with_context(|| cannot_write(&csv.path))?;
         }
         // Only now may the journal forget releases.
         book.shorten()?;
@@ -350,13 +351,14 @@ impl Writing<'_> {
 /// The file of comma-separated values: a line for every number of a table. After a crash it goes on
 /// after the last whole table.
 struct Csv {
+    path: PathBuf,
     file: BufWriter<File>,
     last: u64,
 }
 
 impl Csv {
     fn open(path: &Path, resume: bool, names: &Names) -> Result<Self> {
-        let said = || format!("cannot write {}", path.display());
+        let said = || cannot_write(path);
         let mut file = OpenOptions::new()
             .create(true)
             .truncate(!resume)
@@ -387,15 +389,16 @@ impl Csv {
         file.seek(SeekFrom::End(0)).with_context(said)?;
         let mut file = BufWriter::new(file);
         if count == 0 {
-            file.write_all(header.as_bytes())?;
+            file.write_all(header.as_bytes()).with_context(said)?;
         }
         Ok(Self {
+            path: path.to_owned(),
             file,
             last: count.saturating_sub(1) / lines,
         })
     }
 
-    fn write(&mut self, table: &Table) -> Result<()> {
+    fn write(&mut self, table: &Table) -> io::Result<()> {
         if table.tick <= self.last {
             return Ok(());
         }
@@ -417,9 +420,9 @@ impl Csv {
         Ok(())
     }
 
-    fn sync(&mut self) -> Result<()> {
+    fn sync(&mut self) -> io::Result<()> {
         self.file.flush()?;
-        Ok(self.file.get_ref().sync_data()?)
+        self.file.get_ref().sync_data()
     }
 }
 

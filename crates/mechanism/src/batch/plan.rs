@@ -485,6 +485,7 @@ mod tests {
                     },
                 };
                 let plan = plan_for(dimension, budget, adjacency, participation);
+                assert_eq!(plan.scope().per_person, most > 1);
                 let halves = match adjacency {
                     Adjacency::ReplaceOne => 2 * most,
                     Adjacency::ZeroOut => most,

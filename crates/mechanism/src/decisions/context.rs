@@ -37,7 +37,7 @@ impl Plain {
 /// # Ok::<(), hushstream_account::ParameterError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", try_from = "Written")]
 pub enum ContextMap {
     /// Numbers as they are and indicators of categories, scaled down to a length if they are
     /// longer; then 1.
@@ -49,6 +49,25 @@ pub enum ContextMap {
     },
     /// The hats of curves, of length 1 together.
     Curves(Box<TableMap>),
+}
+
+/// A map that nothing was checked of.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Written {
+    Linear { columns: Vec<Plain>, length: f64 },
+    Curves(Box<TableMap>),
+}
+
+impl TryFrom<Written> for ContextMap {
+    type Error = ParameterError;
+
+    fn try_from(written: Written) -> Result<Self, ParameterError> {
+        match written {
+            Written::Linear { columns, length } => Self::linear(columns, length),
+            Written::Curves(map) => Self::curves(*map),
+        }
+    }
 }
 
 impl ContextMap {

@@ -227,3 +227,30 @@ impl Evaluation {
         Some((mean, judged.collect()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Never below the root of an integer, however the factors are rounded: a fused product has the
+    /// sign of the exact one.
+    #[test]
+    fn the_distance_is_rounded_up() {
+        for (positive, scale) in (0..200).flat_map(|j| (1..300).map(move |s| (j, s * 13))) {
+            let evaluated = Evaluated {
+                signed: positive + 1,
+                positive,
+                scale,
+            };
+            let squared = (f64::from(scale) / 65536.0).powi(2);
+            for (adjacency, alone) in [(Adjacency::ReplaceOne, 4.0), (Adjacency::ZeroOut, 1.0)] {
+                let distance = evaluated.distance(adjacency);
+                let exact = squared * (alone + 5.0 * f64::from(positive));
+                assert!(
+                    distance.mul_add(distance, -exact) >= 0.0,
+                    "{positive} {scale}"
+                );
+            }
+        }
+    }
+}

@@ -24,7 +24,7 @@ impl ExactDecisions {
     pub fn new(map: DecisionMap) -> Self {
         let learned = map.learned();
         Self {
-            form: DecisionForm::new(&map, Evaluated::NOTHING, TOGETHER),
+            form: DecisionForm::new(&map, Evaluated::NOTHING),
             sums: vec![0; learned],
             total: vec![0.0; learned],
             waiting: 0,

@@ -30,9 +30,9 @@ struct Played {
 }
 
 impl DecisionForm {
-    pub(crate) fn new(map: &DecisionMap, evaluated: Evaluated, batch: u64) -> Self {
+    pub(crate) fn new(map: &DecisionMap, evaluated: Evaluated) -> Self {
         let moments = map.moments();
-        let blocks = (0..map.arms()).map(|_| Block::new(moments, batch));
+        let blocks = (0..map.arms()).map(|_| Block::new(moments));
         Self {
             blocks: blocks.collect(),
             size: moments.dimension(),

@@ -58,7 +58,7 @@ fn item(map: &DecisionMap, adjacency: Adjacency, records: &[Record]) -> Vec<i64>
     let Geometry::Decisions { evaluated, .. } = map.geometry(adjacency) else {
         panic!("decisions");
     };
-    let mut form = DecisionForm::new(map, evaluated, records.len() as u64);
+    let mut form = DecisionForm::new(map, evaluated);
     let mut sums = vec![0; map.dimension()];
     let p = map.context().features();
     let policy = Policy::new(

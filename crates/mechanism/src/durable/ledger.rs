@@ -29,7 +29,7 @@ pub(crate) use lives::Begun;
 
 use super::records::{Record, kind_from, opened, widened};
 use super::witness::{Witness, hex};
-use super::{Format, Log, LogError, MemoryStorage, Storage, checksum};
+use super::{Format, Log, LogError, MemoryStorage, NoStorage, Storage, checksum};
 use crate::boundary::{Grant, Scope};
 use hushstream_account::{Budget, Filter, FilterKind, Price};
 use hushstream_noise::Instance;
@@ -79,6 +79,9 @@ pub struct Ledger {
     /// Marks since the witness was last written.
     marks_unwitnessed: u64,
 }
+
+/// The largest number of a charge: no ledger gets there, and every charge has a next.
+const LAST: u64 = u64::MAX / 2;
 
 /// Charges that were merged from another ledger.
 #[derive(Clone, Copy)]
@@ -152,14 +155,27 @@ impl Ledger {
     /// No ledger, a damaged ledger, storage.
     pub fn open(storage: impl Storage + 'static) -> Result<Self, LedgerError> {
         let mut found = None;
+        // What is refused stays as it was: everything is read before a torn end is cut off.
         let check = |storage: &mut dyn Storage, payloads: &[Vec<u8>]| {
-            found = Some(check_witness(storage, payloads)?);
+            let witness = check_witness(storage, payloads)?;
+            found = Some((Self::read(payloads)?, witness));
             Ok(())
         };
-        let (log, payloads) =
-            Log::open_checked::<LedgerError>(Box::new(storage), Format::LEDGER, check)?;
+        let (log, _) = Log::open_checked::<LedgerError>(Box::new(storage), Format::LEDGER, check)?;
+        let (mut ledger, witness) = found.ok_or(LedgerError::Missing)?;
+        ledger.simulated |= !log.is_durable();
+        ledger.log = log;
+        ledger.unwitnessed = witness.is_none();
+        if witness != Some(ledger.witness()) {
+            ledger.attest()?;
+        }
+        Ok(ledger)
+    }
+
+    /// The ledger of these records, without storage.
+    fn read(payloads: &[Vec<u8>]) -> Result<Self, LedgerError> {
         let mut records = (0..)
-            .zip(&payloads)
+            .zip(payloads)
             .map(|(place, payload)| Record::decode(place, payload));
         let Some(first) = records.next() else {
             return Err(LedgerError::Missing);
@@ -184,17 +200,12 @@ impl Ledger {
             } => (name, epsilon, delta, kind, scope, simulated, Some(reserve)),
             _ => return Err(LogError::Record(0).into()),
         };
-        let simulated = simulated || !log.is_durable();
         let kind = kind_from(kind).ok_or(LogError::Record(0))?;
         let filter = filter(Budget::approx(epsilon, delta)?, kind, reserve)?;
+        let (log, _) = Log::open(Box::new(NoStorage), Format::LEDGER)?;
         let mut ledger = Self::empty(log, name, simulated, scope, filter);
         for (place, record) in (1..).zip(records) {
             ledger.replay(place, record?)?;
-        }
-        ledger.unwitnessed = found.flatten().is_none();
-        let current = ledger.witness();
-        if found.flatten() != Some(current) {
-            ledger.attest()?;
         }
         Ok(ledger)
     }
@@ -205,6 +216,7 @@ impl Ledger {
             Record::Opened { .. } | Record::OpenedReserving { .. } => return Err(broken.into()),
             Record::Debited { number, charge } => self.take(place, number, charge.into())?,
             Record::Paid { number, price } => self.take(place, number, price)?,
+            Record::Merged { first, .. } if first > LAST => return Err(broken.into()),
             Record::Merged { from, first, runs } => {
                 let count = runs.len() as u64;
                 for (number, (price, simulated)) in (first..).zip(runs) {
@@ -259,7 +271,7 @@ impl Ledger {
 
     fn take(&mut self, place: u64, number: u64, price: Price) -> Result<(), LedgerError> {
         self.filter.try_spend(price)?;
-        if self.charges.insert(number, price).is_some() {
+        if number > LAST || self.charges.insert(number, price).is_some() {
             return Err(LogError::Record(place).into());
         }
         Ok(())

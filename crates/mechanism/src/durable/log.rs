@@ -204,12 +204,13 @@ impl Log {
         let header = format.header();
         // Empty, a header torn by a crash, or an old header with nothing after it: start a new log.
         let is_new = header.starts_with(&bytes) || bytes == FIRST;
-        if is_new && bytes != header {
-            storage.replace(&header).map_err(LogError::from)?;
+        let is_written = bytes == header;
+        if is_new {
             bytes = header.to_vec();
         }
         let (mut place, version) = format.check(&bytes)?;
-        if version < format.version {
+        let is_old = version < format.version;
+        if is_old {
             bytes.splice(..place, header);
             place = HEADER;
         }
@@ -230,7 +231,7 @@ impl Log {
             return Err(LogError::Damaged(place as u64).into());
         }
         check(storage.as_mut(), &records)?;
-        let settled = if version < format.version {
+        let settled = if is_old || is_new && !is_written {
             storage.replace(&bytes[..place])
         } else if !rest.is_empty() {
             storage.truncate(place as u64).and_then(|()| storage.sync())

@@ -286,6 +286,60 @@ proptest! {
         prop_assert_eq!(&fast, &sparse);
     }
 
+    /// Records side by side are added one after the other: of any length and radius, with strange
+    /// numbers in some, and with multiples that lie or that there are not.
+    #[test]
+    fn records_side_by_side_are_records_one_by_one(
+        dimension in 1_usize..20,
+        bits in proptest::collection::vec(any::<u64>(), 60),
+        ordinary in proptest::collection::vec(-2.0..2.0_f64, 60),
+        strange in 0_usize..7,
+        multiples in proptest::collection::vec(
+            prop_oneof![
+                2 => (-3.0..3.0_f64, 0.0..3.0_f64).prop_map(Some),
+                1 => (any::<f64>(), any::<f64>()).prop_map(Some),
+                1 => Just(None),
+            ],
+            0..9,
+        ),
+        first in 0_usize..4,
+        is_sum in any::<bool>(),
+        radius in prop_oneof![Just(3_i64), Just(1 << 28), Just(1 << 33)],
+    ) {
+        let norm = if is_sum { Norm::L1 } else { Norm::L2 };
+        let lattice = Lattice::new(dimension as u32, norm, 1.0, radius).unwrap();
+        let number = |record: usize, i: usize| {
+            let place = (record * 7 + i) % 60;
+            if place < strange { f64::from_bits(bits[place]) } else { ordinary[place] }
+        };
+        let mut records = Records::new(dimension);
+        for record in 0..first + multiples.len() {
+            records.push(|features| {
+                let slots = features[..dimension].iter_mut().enumerate();
+                slots.for_each(|(i, slot)| *slot = number(record, i));
+                Some((0.0, ()))
+            });
+        }
+        let multiple = |(factor, length)| Multiple { factor, length };
+        let multiples = || multiples.iter().map(|given| given.map(multiple));
+        let before: Vec<i64> = (0..dimension as i64).map(|i| 1000 * i - 7).collect();
+        let mut together = before.clone();
+        let range = first..records.count();
+        let outcomes = lattice.add_multiples(&records, range.clone(), multiples(), &mut together);
+        let mut alone = before.clone();
+        let one_by_one: Vec<Outcome> = range
+            .zip(multiples())
+            .map(|(record, multiple)| {
+                let features = (0..dimension).map(|i| number(record, i)).collect();
+                multiple.map_or(Outcome::Null, |multiple| {
+                    lattice.add_multiple(&Features::Dense(features), multiple, &mut alone)
+                })
+            })
+            .collect();
+        prop_assert_eq!(outcomes, one_by_one);
+        prop_assert_eq!(together, alone);
+    }
+
     /// Any bit patterns at all: no panic, and never more than the radius.
     #[test]
     fn nothing_exceeds_the_radius(

@@ -38,16 +38,6 @@ impl LinearModel {
     pub fn bounds(&self) -> &Bounds {
         &self.bounds
     }
-
-    /// Score, target and the factor that clips the features; `None` if the record is malformed.
-    fn read(&self, target: f64, weights: &[f64], measured: Measured) -> Option<(f64, f64, f64)> {
-        if !target.is_finite() || weights.len() != self.dimension {
-            return None;
-        }
-        let shrink = self.bounds.shrink(measured.norm);
-        let target = self.bounds.clip_target(target);
-        Some((shrink * measured.dot, target, shrink))
-    }
 }
 
 impl Loss for LinearModel {
@@ -100,26 +90,41 @@ impl Loss for LinearModel {
     fn value(&self, record: &Record, weights: &[f64]) -> f64 {
         let measured = record.features.measured(weights);
         measured
-            .and_then(|measured| self.read(record.target, weights, measured))
+            .and_then(|measured| read(&self.bounds, record.target, measured))
             .map_or(0.0, |(score, target, _)| self.link.value(score, target))
     }
 
     fn gradient(&self, record: Record, weights: &[f64]) -> Contribution {
-        match self.multiple(&record, weights, None) {
+        let measured = record.features.measured(weights);
+        match measured
+            .and_then(|measured| self.link.multiple(&self.bounds, record.target, measured))
+        {
             Some(multiple) => record.features.scaled(multiple.factor),
             None => Contribution::Null,
         }
     }
+}
 
-    fn multiple(
-        &self,
-        record: &Record,
-        weights: &[f64],
-        measured: Option<Measured>,
+/// Score, target and the factor that clips the features; `None` if the target is malformed.
+fn read(bounds: &Bounds, target: f64, measured: Measured) -> Option<(f64, f64, f64)> {
+    if !target.is_finite() {
+        return None;
+    }
+    let shrink = bounds.shrink(measured.norm);
+    Some((shrink * measured.dot, bounds.clip_target(target), shrink))
+}
+
+impl Link {
+    /// The gradient of a linear model's loss as a multiple of the features; `None` if the target is
+    /// malformed.
+    pub(crate) fn multiple(
+        self,
+        bounds: &Bounds,
+        target: f64,
+        measured: Measured,
     ) -> Option<Multiple> {
-        let measured = measured.or_else(|| record.features.measured(weights))?;
-        let (score, target, shrink) = self.read(record.target, weights, measured)?;
-        let factor = shrink * self.link.slope(score, target);
+        let (score, target, shrink) = read(bounds, target, measured)?;
+        let factor = shrink * self.slope(score, target);
         Some(Multiple {
             factor,
             length: factor.abs() * measured.norm,

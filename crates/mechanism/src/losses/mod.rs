@@ -14,6 +14,7 @@ mod linear_model;
 mod link;
 mod named;
 mod others;
+mod records;
 mod regularised;
 mod softmax;
 
@@ -24,11 +25,14 @@ pub use linear_model::LinearModel;
 pub use link::Link;
 pub use named::NamedLoss;
 pub use others::{Distance, LinearLoss, LossSet};
+pub(crate) use records::LINE;
+pub use records::Records;
 pub use regularised::Regularised;
 pub use softmax::Softmax;
 
 use crate::boundary::{OperatorOnly, Raw};
 use crate::lattice::Contribution;
+use crate::wide::wide;
 use hushstream_sets::{dot, square_and_dot};
 
 /// A person's record: features and a target.
@@ -51,8 +55,8 @@ impl Record {
         self.features_in(dimension) && self.target.is_finite()
     }
 
-    /// Copies a record for the operator's own measurements. Records are not `Clone`, so that none
-    /// is copied by accident.
+    /// Copies a record, for the operator's own measurements and where its memory is used again.
+    /// Records are not `Clone`, so that none is copied by accident.
     pub(crate) fn duplicate(&self) -> Self {
         let features = match &self.features {
             Features::Dense(values) => Features::Dense(values.clone()),
@@ -78,11 +82,7 @@ impl Features {
     #[inline(always)]
     fn is_sound(&self, dimension: usize) -> bool {
         match self {
-            Self::Dense(values) => {
-                // No early exit, so that the compiler can vectorise the loop.
-                values.len() == dimension
-                    && values.iter().fold(true, |finite, v| finite & v.is_finite())
-            }
+            Self::Dense(values) => values.len() == dimension && are_finite(values),
             Self::Sparse(entries) => {
                 entries.iter().all(|(_, v)| v.is_finite())
                     && entries.windows(2).all(|pair| pair[0].0 < pair[1].0)
@@ -106,15 +106,7 @@ impl Features {
     /// ‖x‖ and ⟨w, x⟩ in one pass; `None` unless the features are valid and as many as the weights.
     pub(crate) fn measured(&self, weights: &[f64]) -> Option<Measured> {
         match self {
-            Self::Dense(values) if values.len() == weights.len() => {
-                let [squares, dot] = square_and_dot(values, weights);
-                // A finite sum of squares has only finite terms; if it overflows, check each value.
-                let is_sound = squares.is_finite() || self.is_sound(weights.len());
-                is_sound.then(|| Measured {
-                    norm: squares.sqrt(),
-                    dot,
-                })
-            }
+            Self::Dense(values) if values.len() == weights.len() => measure(values, weights),
             _ => self.is_sound(weights.len()).then(|| Measured {
                 norm: self.norm(),
                 dot: self.dot(weights),
@@ -154,6 +146,32 @@ impl Features {
                 Contribution::Sparse(entries)
             }
         }
+    }
+}
+
+/// Whether every value is finite.
+#[inline(always)]
+fn are_finite(values: &[f64]) -> bool {
+    // No early exit, so that the compiler can vectorise the loop.
+    values.iter().fold(true, |finite, v| finite & v.is_finite())
+}
+
+/// ‖x‖ and ⟨w, x⟩ of as many values as weights; `None` unless the values are finite.
+#[inline(always)]
+fn measured(values: &[f64], weights: &[f64]) -> Option<Measured> {
+    let [squares, dot] = square_and_dot(values, weights);
+    // A finite sum of squares has only finite terms; if it overflows, check each value.
+    let is_sound = squares.is_finite() || are_finite(values);
+    is_sound.then(|| Measured {
+        norm: squares.sqrt(),
+        dot,
+    })
+}
+
+wide! {
+    /// [`measured`].
+    fn measure<'a>(values: &'a [f64], weights: &'a [f64]) -> Option<Measured> {
+        measured(values, weights)
     }
 }
 
@@ -263,7 +281,8 @@ pub trait Loss: Send + Sync {
         None
     }
 
-    /// Link and bounds, if the loss is a linear model's and nothing else.
+    /// Link and bounds, if the loss is a linear model's and nothing else: its gradients are then
+    /// multiples of the features.
     fn model(&self) -> Option<(Link, Bounds)> {
         None
     }
@@ -287,18 +306,19 @@ pub trait Loss: Send + Sync {
             Contribution::Null
         )
     }
+}
 
-    /// The gradient as a multiple of the features, for losses of ⟨w, x⟩ that this crate implements.
-    /// Your own losses keep the default.
-    fn multiple(
-        &self,
-        record: &Record,
-        weights: &[f64],
-        measured: Option<Measured>,
-    ) -> Option<Multiple> {
-        let _ = (record, weights, measured);
-        None
-    }
+/// The gradient of a linear model's loss as a multiple of the features, from what was measured of
+/// the record, if it was.
+pub(crate) fn multiple(
+    loss: &dyn Loss,
+    record: &Record,
+    weights: &[f64],
+    measured: Option<Measured>,
+) -> Option<Multiple> {
+    let (link, bounds) = loss.model()?;
+    let measured = measured.or_else(|| record.features.measured(weights))?;
+    link.multiple(&bounds, record.target, measured)
 }
 
 /// The loss of a record at `weights`: computed from private data, for the operator only.

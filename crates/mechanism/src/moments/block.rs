@@ -13,10 +13,10 @@ use crate::lattice::Outcome;
 use crate::losses::{Features, Record, class};
 use crate::wide::wide;
 
-/// Records of a block: a multiple of 16 with `ROWS`·Q² < 2³¹.
+/// Records of a block: a multiple of [`LANES`] with `ROWS`·Q² < 2³¹.
 const ROWS: usize = 112;
-/// Columns that are multiplied at once with another.
-const TOGETHER: usize = 4;
+/// Numbers of a column that are multiplied at once.
+const LANES: usize = 16;
 /// A record with at most one in so many features is added by itself.
 const SPARSE: usize = 4;
 /// Q.
@@ -24,12 +24,13 @@ const LENGTH: i64 = 1 << FEATURE_BITS;
 /// Just below 1: what truncation is scaled by, so that floats cannot lengthen what it shortens.
 const INSIDE: f64 = 1.0 - 1.0 / (1_u64 << 40) as f64;
 
+type Column = [i16; ROWS];
+
 /// A block of records, before they are added to an item's sums. As private as the records.
 pub(crate) struct Block {
     moments: Moments,
-    /// Column by column, `stride` records each.
-    columns: Vec<i16>,
-    stride: usize,
+    /// The integers of `rows` records, column by column.
+    columns: Vec<Column>,
     rows: usize,
     /// The integers of one record, and their places if it is sparse.
     record: Vec<i16>,
@@ -37,14 +38,12 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// An empty block for items of so many records.
-    pub(crate) fn new(moments: &Moments, batch: u64) -> Self {
-        let stride = batch.clamp(1, ROWS as u64) as usize;
+    /// An empty block.
+    pub(crate) fn new(moments: &Moments) -> Self {
         Self {
-            columns: vec![0; moments.features * stride],
-            stride,
+            columns: vec![[0; ROWS]; moments.features],
             rows: 0,
-            record: Vec::with_capacity(moments.features),
+            record: vec![0; moments.features],
             places: Vec::new(),
             moments: moments.clone(),
         }
@@ -77,15 +76,12 @@ impl Block {
         if is_sparse {
             self.spread();
         }
-        for (sum, &q) in targets.iter_mut().zip(&self.record) {
-            *sum = sum.wrapping_add(i64::from(target.wrapping_mul(i32::from(q))));
-        }
-        let column = self.columns.chunks_exact_mut(self.stride);
-        for (column, &q) in column.zip(&self.record) {
+        add_multiple(&self.record, target, targets);
+        for (column, &q) in self.columns.iter_mut().zip(&self.record) {
             column[self.rows] = q;
         }
         self.rows += 1;
-        if self.rows == self.stride {
+        if self.rows == ROWS {
             self.flush(sums);
         }
         Outcome::Kept
@@ -94,7 +90,11 @@ impl Block {
     /// Adds the records that wait to the sums.
     pub(crate) fn flush(&mut self, sums: &mut [i64]) {
         if self.rows > 0 {
-            add_products(&self.columns, self.stride, self.rows, sums);
+            // Of the block before.
+            for column in &mut self.columns {
+                column[self.rows..].fill(0);
+            }
+            add_products(&self.columns, self.rows, sums);
             self.rows = 0;
         }
     }
@@ -148,8 +148,12 @@ impl Block {
             return false;
         }
         let scale = LENGTH as f64 / norm.max(bounds.features());
-        let mut tries = [Rounding::Nearest, Rounding::TowardZero].into_iter();
-        tries.any(|rounding| quantise(features, scale, rounding, &mut self.record))
+        let count = match features {
+            Features::Dense(_) => p,
+            Features::Sparse(entries) => entries.len(),
+        };
+        self.record.resize(count, 0);
+        round(features, scale, &mut self.record) || shorten(features, scale, &mut self.record)
     }
 
     /// Makes a sparse record's integers those of all features.
@@ -178,85 +182,78 @@ impl Block {
     }
 }
 
-#[derive(Clone, Copy)]
-enum Rounding {
-    Nearest,
-    TowardZero,
-}
-
-/// Scales and rounds values; whether the integers are within the ball.
+/// Writes the integers nearest to floats below 2⁵¹ in size; anything for others. Whether they are
+/// within the ball. The last digits of a float near 1.5·2⁵² count ones. (A cast asks of each float
+/// whether it fits.)
 #[inline(always)]
-fn round(
-    values: impl Iterator<Item = f64>,
-    scale: f64,
-    rounding: Rounding,
-    out: &mut Vec<i16>,
-) -> bool {
-    let (mut inside, mut squares) = (true, 0_i64);
-    out.clear();
-    out.extend(values.map(|value| {
-        let scaled = match rounding {
-            Rounding::Nearest => value * scale,
-            Rounding::TowardZero => (value * (scale * INSIDE)).trunc(),
-        };
-        let integer = nearest(scaled);
-        inside &= integer.unsigned_abs() <= LENGTH.unsigned_abs();
-        // Exact if all are inside.
-        squares = squares.wrapping_add(integer.wrapping_mul(integer));
-        integer as i16
-    }));
-    inside && squares <= LENGTH * LENGTH
-}
-
-/// The integer nearest to a float below 2⁵¹ in size; anything for others. The last digits of a
-/// float near 1.5·2⁵² count ones. (A cast asks of each float whether it fits.)
-#[inline(always)]
-fn nearest(value: f64) -> i64 {
+fn write(values: impl Iterator<Item = f64>, out: &mut [i16]) -> bool {
     const ONES: f64 = 1.5 * (1_u64 << 52) as f64;
-    (value + ONES).to_bits().wrapping_sub(ONES.to_bits()) as i64
+    let (mut outside, mut squares) = (0, 0_i64);
+    for (value, out) in values.zip(out) {
+        let ones = value + ONES;
+        // As a mask, so that there are vectors for it.
+        let is_inside = (ones - ONES).abs() <= LENGTH as f64;
+        outside |= if is_inside { 0 } else { u64::MAX };
+        *out = ones.to_bits() as i16;
+        // A check would prevent vectorisation; it cannot wrap, and what is outside does not count.
+        let square = i32::from(*out).wrapping_mul(i32::from(*out));
+        squares = squares.wrapping_add(i64::from(square));
+    }
+    outside == 0 && squares <= LENGTH * LENGTH
+}
+
+/// Writes what a function makes of the values.
+#[inline(always)]
+fn write_all(features: &Features, out: &mut [i16], scaled: impl Fn(f64) -> f64) -> bool {
+    match features {
+        Features::Dense(values) => write(values.iter().map(|value| scaled(*value)), out),
+        Features::Sparse(entries) => write(entries.iter().map(|entry| scaled(entry.1)), out),
+    }
 }
 
 wide! {
-    /// [`round`] for features.
-    fn quantise<'a>(
-        features: &'a Features,
-        scale: f64,
-        rounding: Rounding,
-        out: &'a mut Vec<i16>,
-    ) -> bool {
-        match features {
-            Features::Dense(values) => round(values.iter().copied(), scale, rounding, out),
-            Features::Sparse(entries) => {
-                round(entries.iter().map(|entry| entry.1), scale, rounding, out)
-            }
+    /// Scales values, and rounds them to the nearest integers.
+    fn round<'a>(features: &'a Features, scale: f64, out: &'a mut [i16]) -> bool {
+        write_all(features, out, |value| value * scale)
+    }
+
+    /// Scales values, and rounds them toward zero.
+    fn shorten<'a>(features: &'a Features, scale: f64, out: &'a mut [i16]) -> bool {
+        write_all(features, out, |value| (value * (scale * INSIDE)).trunc())
+    }
+
+    /// Adds a multiple of a record.
+    fn add_multiple<'a>(record: &'a [i16], target: i32, sums: &'a mut [i64]) -> () {
+        for (sum, &q) in sums.iter_mut().zip(record) {
+            add(sum, target.wrapping_mul(i32::from(q)));
         }
     }
 
-    /// Adds the products of all columns, of which `rows` numbers count.
-    fn add_products<'a>(columns: &'a [i16], stride: usize, rows: usize, sums: &'a mut [i64]) -> () {
-        let (squares, mut products) = sums.split_at_mut(columns.len() / stride);
-        let mut columns = columns;
-        for square in squares {
-            let (first, others) = columns.split_at(stride);
-            let first = &first[..rows];
-            columns = others;
-            add(square, product(first, [first])[0]);
-            let (row, later) = products.split_at_mut(others.len() / stride);
-            products = later;
-            let mut groups = others.chunks_exact(TOGETHER * stride);
-            let mut sums = row.chunks_exact_mut(TOGETHER);
-            for (group, sums) in groups.by_ref().zip(sums.by_ref()) {
-                let column = |k: usize| &group[k * stride..k * stride + rows];
-                let found = product(first, [column(0), column(1), column(2), column(3)]);
-                for (sum, found) in sums.iter_mut().zip(found) {
-                    add(sum, found);
-                }
-            }
-            let rest = groups.remainder().chunks_exact(stride);
-            for (column, sum) in rest.zip(sums.into_remainder()) {
-                add(sum, product(first, [&column[..rows]])[0]);
-            }
+    /// Adds the products of all columns, of which so many rows count; the others are 0.
+    fn add_products<'a>(columns: &'a [Column], rows: usize, sums: &'a mut [i64]) -> () {
+        const ALL: usize = ROWS / LANES;
+        // Of a full block the number is known when this is compiled.
+        match rows.div_ceil(LANES) {
+            ALL => products(columns, ALL, sums),
+            some => products(columns, some, sums),
         }
+    }
+}
+
+/// The same, of so many groups of rows.
+#[inline(always)]
+fn products(mut columns: &[Column], groups: usize, sums: &mut [i64]) {
+    let (squares, mut sums) = sums.split_at_mut(columns.len());
+    for square in squares {
+        let Some((first, others)) = columns.split_first() else {
+            return;
+        };
+        add(square, product(first, first, groups));
+        let (row, later) = sums.split_at_mut(others.len());
+        for (sum, other) in row.iter_mut().zip(others) {
+            add(sum, product(first, other, groups));
+        }
+        (columns, sums) = (others, later);
     }
 }
 
@@ -265,16 +262,15 @@ fn add(sum: &mut i64, term: i32) {
     *sum = sum.wrapping_add(i64::from(term));
 }
 
-/// The products of a column with others of its length.
+/// The product of two columns, in lanes: there are instructions for just this.
 #[inline(always)]
-fn product<const N: usize>(column: &[i16], others: [&[i16]; N]) -> [i32; N] {
-    let others = others.map(|other| &other[..column.len()]);
-    let mut sums = [0_i32; N];
-    for (row, &value) in column.iter().enumerate() {
-        for (sum, other) in sums.iter_mut().zip(others) {
-            let term = i32::from(value).wrapping_mul(i32::from(other[row]));
-            *sum = sum.wrapping_add(term);
+fn product(one: &Column, two: &Column, groups: usize) -> i32 {
+    let mut lanes = [0_i32; LANES];
+    let (one, two) = (one.as_chunks::<LANES>().0, two.as_chunks::<LANES>().0);
+    for (one, two) in one.iter().zip(two).take(groups) {
+        for ((lane, &one), &two) in lanes.iter_mut().zip(one).zip(two) {
+            *lane = lane.wrapping_add(i32::from(one).wrapping_mul(i32::from(two)));
         }
     }
-    sums
+    lanes.iter().fold(0, |sum, lane| sum.wrapping_add(*lane))
 }

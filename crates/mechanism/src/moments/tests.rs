@@ -20,8 +20,8 @@ fn dense(values: &[f64], target: f64) -> Record {
 }
 
 /// The exact sums of records, as integers.
-fn sums(moments: &Moments, batch: u64, records: &[Record]) -> Vec<i64> {
-    let mut block = Block::new(moments, batch);
+fn sums(moments: &Moments, records: &[Record]) -> Vec<i64> {
+    let mut block = Block::new(moments);
     let mut sums = vec![0; moments.dimension()];
     for record in records {
         assert_eq!(block.add(record, &mut sums), Outcome::Kept);
@@ -33,7 +33,7 @@ fn sums(moments: &Moments, batch: u64, records: &[Record]) -> Vec<i64> {
 /// The lattice integers of an item of these records.
 fn item(moments: &Moments, records: &[Record], radius: i64) -> Vec<i64> {
     // The item closes before the block is full, as it does where records are null.
-    let mut block = Block::new(moments, 1 << 20);
+    let mut block = Block::new(moments);
     let mut sums = vec![0; moments.dimension()];
     for record in records {
         assert_eq!(block.add(record, &mut sums), Outcome::Kept);
@@ -97,8 +97,8 @@ fn naive(moments: &Moments, records: &[Record]) -> Vec<i128> {
     out
 }
 
-fn check(moments: &Moments, batch: u64, records: &[Record]) {
-    let found = sums(moments, batch, records);
+fn check(moments: &Moments, records: &[Record]) {
+    let found = sums(moments, records);
     let found: Vec<i128> = found.into_iter().map(i128::from).collect();
     assert_eq!(found, naive(moments, records));
 }
@@ -109,7 +109,6 @@ proptest! {
     fn blocks_are_what_the_definition_says(
         p in 1_usize..23,
         rows in 1_usize..260,
-        batch in 1_u64..200,
         seed in any::<u64>(),
         classes in prop::option::of(2_usize..4),
         sparse in any::<bool>(),
@@ -140,7 +139,7 @@ proptest! {
                 Record { features, target }
             })
             .collect();
-        check(&moments, batch, &records);
+        check(&moments, &records);
     }
 }
 
@@ -165,11 +164,11 @@ fn the_largest_values_do_not_wrap() {
             let spread = vec![1e9 * sign; p];
             for values in [alone, spread] {
                 let records: Vec<Record> = (0..1000).map(|_| dense(&values, -9.0)).collect();
-                check(&moments, 1000, &records);
+                check(&moments, &records);
             }
         }
     }
-    let most = sums(&number(1, 2.0, 1.0), 1000, &[dense(&[-7.0], -9.0)]);
+    let most = sums(&number(1, 2.0, 1.0), &[dense(&[-7.0], -9.0)]);
     assert_eq!(most, [1 << 24, 1 << 27]);
 }
 
@@ -237,7 +236,7 @@ fn layout_and_units() {
         assert!((out - expected).abs() < 1e-9, "{out} {expected}");
     }
     // The same by the exact sum.
-    let mut block = Block::new(&moments, 1);
+    let mut block = Block::new(&moments);
     let (mut sums, mut total) = (vec![0; 9], vec![0.0; 9]);
     block.add(&records[0], &mut sums);
     block.drain(&mut sums, &mut total);
@@ -257,7 +256,7 @@ fn integers_are_inside_the_ball() {
             let values: Vec<f64> = (0..p).map(|_| 3.0 * random()).collect();
             let norm = length(values.iter().copied());
             let clipped: Vec<f64> = values.iter().map(|v| v / norm.max(1.0)).collect();
-            let found = sums(&moments, 1, &[dense(&values, 1.0)]);
+            let found = sums(&moments, &[dense(&values, 1.0)]);
             let squares: i64 = found[..p].iter().sum();
             assert!(squares <= 1 << 24, "{squares}");
             let q = &found[moments.products()..];
@@ -291,7 +290,7 @@ fn rounding_is_bounded() {
                 exact.extend(v[i + 1..].iter().map(|b| 2_f64.sqrt() * v[i] * b));
             }
             exact.extend(v.iter().map(|v| moments.target_scale() * target * v));
-            let found = sums(&moments, 1, &[dense(&values, target)]);
+            let found = sums(&moments, &[dense(&values, target)]);
             let mut errors = Vec::new();
             for (kind, range) in moments.kinds() {
                 let pairs = found[range.clone()].iter().zip(&exact[range]);
@@ -431,7 +430,7 @@ fn classes_cost_no_more_than_a_number() {
         farthest <= stated + 3.0 && farthest > 0.99 * stated,
         "{farthest}"
     );
-    let mut block = Block::new(&moments, 1);
+    let mut block = Block::new(&moments);
     for bad in [-1.0, 3.0, 0.5, f64::NAN] {
         let outcome = block.add(&dense(&[0.1, 0.1], bad), &mut [0; 9]);
         assert_eq!(outcome, Outcome::Null);
@@ -444,7 +443,7 @@ fn malformed_records_are_null() {
     let moments = number(3, 2.0, 5.0);
     let null = |features, target| {
         let mut sums = vec![0; moments.dimension()];
-        let mut block = Block::new(&moments, 8);
+        let mut block = Block::new(&moments);
         let outcome = block.add(&Record { features, target }, &mut sums);
         block.flush(&mut sums);
         let is_null = outcome == Outcome::Null;
@@ -467,7 +466,7 @@ fn malformed_records_are_null() {
 fn a_tiny_bound_makes_no_garbage() {
     let moments = number(2, 1e-310, 1.0);
     let mut sums = vec![0; moments.dimension()];
-    let mut block = Block::new(&moments, 1);
+    let mut block = Block::new(&moments);
     block.add(&dense(&[1e-311, 0.0], 1.0), &mut sums);
     assert_eq!(sums[1..], [0; 4]);
 }

@@ -272,3 +272,30 @@ fn shapes_that_are_none_are_refused() {
     let read: Statistics = postcard::from_bytes(&written).unwrap();
     assert_eq!(read, statistics);
 }
+
+/// Every pair of categories has a coordinate of its own; what is not listed has one for each
+/// column.
+#[test]
+fn groups_are_told_apart() {
+    let group = |column, values| GroupColumn { column, values };
+    let shape = StatisticsShape {
+        groups: vec![group(0, 3), group(1, 2)],
+        blocks: vec![Block {
+            statistic: Statistic::Count,
+            by_group: true,
+            weight: 4096,
+        }],
+    };
+    let statistics = Statistics::new(shape).unwrap();
+    for (first, row) in [0.0, 1.0, 2.0, 3.0].into_iter().enumerate() {
+        for (second, column) in [0.0, 1.0, 2.0].into_iter().enumerate() {
+            let counts = integers(&statistics, &record(&[row, column]));
+            let place = counts.iter().position(|&count| count != 0);
+            assert_eq!(place, Some(3 * first + second));
+        }
+    }
+    for unlisted in [0.5, -1.0, 4.0, 1e300] {
+        let counts = integers(&statistics, &record(&[unlisted, 1.0]));
+        assert_eq!(counts[3 * 3 + 1], RADIUS, "{unlisted}");
+    }
+}

@@ -5,12 +5,16 @@ use super::plan::Geometry;
 use super::sum::{PrivateSum, Sum};
 use crate::boundary::{GuaranteeKind, Pending, Raw};
 use crate::lattice::{Contribution, Outcome};
-use crate::losses::{Features, Loss, Multiple, Record};
+use crate::losses::{Bounds, Features, Link, Loss, Multiple, Record, Records, multiple};
 use crate::mechanism::Machine;
 use crate::moments::{Block, Moments};
 use crate::persons::{Participation, person_name};
 use crate::scoreboard::Scoreboard;
 use crate::tables::{Response, TableForm, TableMap};
+use std::ops::Range;
+
+/// How many records were added, and the release of the item that they completed.
+type Added<G> = (usize, Option<Pending<Vec<f64>, G>>);
 
 impl<G: GuaranteeKind> PrivateSum<G> {
     /// Adds one record. When it completes an item (always, if the batch is 1), the next prefix sum
@@ -71,7 +75,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         let record = record.open();
         let measured = board.and_then(|board| board.look_at(&record, weights));
         self.refuse_moments()?;
-        match loss.multiple(&record, weights, measured) {
+        match multiple(loss, &record, weights, measured) {
             Some(multiple) => {
                 let added =
                     self.add_of(person, |sum| sum.take_multiple(&record.features, multiple));
@@ -83,6 +87,30 @@ impl<G: GuaranteeKind> PrivateSum<G> {
                 self.add_of(person, |sum| sum.take(gradient))
             }
         }
+    }
+
+    /// Adds the gradients at `weights` of some records, one after the other, up to the end of the
+    /// item, and returns how many they are. The operator's board, if there is one, first scores
+    /// them. Integers and figures are those of [`PrivateSum::add_scored_gradient`].
+    ///
+    /// # Errors
+    /// A loss that is not a linear model's; no records; as [`PrivateSum::add`].
+    pub fn add_scored_gradients(
+        &mut self,
+        (link, bounds): (Link, Bounds),
+        weights: &[f64],
+        (records, range): (&Raw<Records>, Range<usize>),
+        board: Option<&mut Scoreboard>,
+    ) -> Result<Added<G>, SumError> {
+        self.refuse_moments()?;
+        let mut added = 0;
+        let release = self.add_any(None, |sum, _| {
+            let room = sum.plan.request().batch - sum.in_batch;
+            added = usize::try_from(room).map_or(range.len(), |room| range.len().min(room));
+            let range = range.start..range.start + added;
+            sum.take_gradients((link, &bounds), weights, (records.peek(), range), board);
+        })?;
+        Ok((added, release))
     }
 
     /// Adds one record's residuals at `weights`, times its hats and cells, and its counts. The
@@ -132,12 +160,11 @@ impl<G: GuaranteeKind> PrivateSum<G> {
     ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
         let request = self.plan().request();
         let same = request.fits_moments(moments);
-        let batch = request.batch;
         let block = &mut self.mechanism.block;
         if !same || block.as_ref().is_some_and(|block| !block.is_for(moments)) {
             return Err(SumError::Geometry);
         }
-        block.get_or_insert_with(|| Block::new(moments, batch));
+        block.get_or_insert_with(|| Block::new(moments));
         let record = record.open();
         let added = self.add_of(person, |sum| sum.take_moments(&record));
         self.mechanism.empty(record);
@@ -296,6 +323,27 @@ impl<G: GuaranteeKind> Sum<G> {
             .lattice
             .add_multiple(features, multiple, &mut self.item.values);
         self.count(outcome);
+    }
+
+    fn take_gradients(
+        &mut self,
+        (link, bounds): (Link, &Bounds),
+        weights: &[f64],
+        (records, range): (&Records, Range<usize>),
+        board: Option<&mut Scoreboard>,
+    ) {
+        let measured = records.measured(range.clone(), weights);
+        let each = || records.targets(range.clone()).iter().zip(&measured);
+        if let Some(board) = board {
+            each().for_each(|(target, measured)| board.note_measured(*target, *measured));
+        }
+        let multiples =
+            each().map(|(target, measured)| link.multiple(bounds, *target, (*measured)?));
+        let values = &mut self.item.values;
+        let outcomes = self
+            .lattice
+            .add_multiples(records, range.clone(), multiples, values);
+        outcomes.into_iter().for_each(|outcome| self.count(outcome));
     }
 
     /// Keeps the memory of a record that was added, and nothing that was in it.

@@ -46,7 +46,8 @@ impl NoiseAhead {
     /// Starts drawing the noise of `from`, `from` + 1, …, `last`. `draw` writes the noise of
     /// consecutive steps from a given one, each in `stride` numbers, of which the first `dimension`
     /// count. Returns `None` if vectors are too long, or if no core is free and drawing ahead is
-    /// not `worth_it` without one. A thread ends with the last step, or when this is dropped.
+    /// not `worth_it` without one, as it never is where a block would be one step. A thread ends
+    /// with the last step, or when this is dropped.
     pub(crate) fn start(
         (dimension, stride): (usize, usize),
         from: u64,
@@ -55,7 +56,7 @@ impl NoiseAhead {
         draw: impl FnMut(u64, &mut [i64]) + Clone + Send + 'static,
     ) -> Option<Self> {
         let has_help = thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
-        if !has_help && !worth_it {
+        if !(has_help || worth_it && 2 * stride <= SMALL_BLOCK) {
             return None;
         }
         Self::start_with(has_help, (dimension, stride), from, last, draw)

@@ -49,10 +49,10 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         if !fits || form.is_some_and(|form| !form.is_for(map)) {
             return Err(SumError::Geometry);
         }
-        let (batch, slot) = (request.batch, self.slot());
+        let slot = self.slot();
         self.add_any(person, |sum, is_admitted| {
             let radius = sum.lattice.radius();
-            let new = || DecisionForm::new(map, evaluated, batch);
+            let new = || DecisionForm::new(map, evaluated);
             let form = sum.decisions.get_or_insert_with(new);
             let record = record.open();
             let values = is_admitted.then_some(&mut sum.item.values[..]);

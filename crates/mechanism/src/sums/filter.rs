@@ -13,7 +13,7 @@
 //! Thakurta 2022). What follows, inverse filter and prefix sum, sees the noisy integers only. ∎
 
 use super::ahead::NoiseAhead;
-use super::blt::{BltDecoder, DyadicBlt, FixedBlt, Layout, Width};
+use super::blt::{BltDecoder, DyadicBlt, FixedBlt, Layout, RoundNoise, Width};
 use super::running::{Running, State, StateError};
 use hushstream_noise::{FineGaussian, NoiseError, RoundedGaussian, Source};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// The noise of rows.
 enum RowNoise {
     /// In units of the lattice.
-    Rounded(Vec<i64>),
+    Rounded,
     /// With all guard bits; the row is held beside it.
     Fine(FineGaussian, [Vec<i128>; 2]),
 }
@@ -48,7 +48,7 @@ impl Filter {
             encoder,
             decoder: BltDecoder::new(blt.parameters(), dimension, layout.unit() * unit),
             noise: match layout.width() {
-                Width::Double => RowNoise::Rounded(vec![0; dimension]),
+                Width::Double => RowNoise::Rounded,
                 Width::Wide => {
                     let room = [vec![0; dimension], vec![0; dimension]];
                     RowNoise::Fine(FineGaussian::new(layout.row_bits())?, room)
@@ -66,13 +66,13 @@ impl Running for Filter {
         // again. `Layout::check` has left room for the noise.
         const FITS: &str = "the plan's lattice bounds what the encoder takes";
         match &mut self.noise {
-            RowNoise::Rounded(noise) => {
+            RowNoise::Rounded => {
+                let draw = |first: u32, noise: &mut [i64]| {
+                    RoundedGaussian::STANDARD.fill(&self.source, t, first, noise);
+                };
                 let noise = match self.ahead.as_mut().and_then(|ahead| ahead.at(t)) {
-                    Some(drawn) => drawn,
-                    None => {
-                        RoundedGaussian::STANDARD.fill(&self.source, t, 0, noise);
-                        noise
-                    }
+                    Some(drawn) => RoundNoise::Drawn(drawn),
+                    None => RoundNoise::ToDraw(&draw),
                 };
                 let done = self.encoder.release(item, noise, &mut self.decoder, out);
                 assert!(
@@ -98,10 +98,11 @@ impl Running for Filter {
     }
 
     fn draw_ahead(&mut self, from: u64, last: u64) {
-        if let RowNoise::Rounded(noise) = &self.noise {
+        if let RowNoise::Rounded = &self.noise {
             let (source, mut rows) = (Arc::clone(&self.source), Vec::new());
             // Coordinates come in pairs: one extra may be drawn.
-            let (dimension, stride) = (noise.len(), noise.len().next_multiple_of(2));
+            let dimension = self.decoder.dimension();
+            let stride = dimension.next_multiple_of(2);
             let draw = move |first, out: &mut [i64]| {
                 rows.clear();
                 rows.extend((first..).take(out.len() / stride.max(1)));
@@ -169,9 +170,16 @@ mod tests {
         ] {
             let blt = DyadicBlt::new(&optimise(n, buffers).unwrap()).unwrap();
             let layout = Layout::new(width, guard_bits);
-            // The last is long enough for several blocks of noise drawn ahead.
-            for (dimension, is_ahead) in [(1, false), (4, true), (7, true), (54, true), (301, true)]
-            {
+            // The last two are long enough for several blocks of noise drawn ahead, and for noise
+            // that is drawn in parts.
+            for (dimension, is_ahead) in [
+                (1, false),
+                (4, true),
+                (7, true),
+                (54, true),
+                (301, true),
+                (2100, false),
+            ] {
                 let open = || FixedBlt::open(&blt, layout, n, dimension, radius).unwrap();
                 let mut filter =
                     Filter::new(&blt, layout, open(), dimension, 0.3, source()).unwrap();

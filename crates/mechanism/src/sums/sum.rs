@@ -8,7 +8,7 @@ use super::error::SumError;
 use super::plan::{Geometry, SumPlan};
 use super::running::{Running, State};
 use super::views::Inherited;
-use crate::boundary::{GuaranteeKind, Pending, Released};
+use crate::boundary::{GuaranteeKind, Released};
 use crate::decisions::DecisionForm;
 use crate::durable::{DiaryError, append, decode, decode_first, encode, packed};
 use crate::lattice::Lattice;
@@ -36,8 +36,9 @@ struct Counts {
     clipped: u64,
 }
 
-/// A private sum in progress. Records go in, and prefix sums come out: [`Pending`] at first, and
-/// [`Released`] once a sync covers them. The [front page](crate) shows how to plan and pay for it.
+/// A private sum in progress. Records go in, and prefix sums come out:
+/// [`Pending`](crate::Pending) at first, and [`Released`] once a sync covers them. The [front
+/// page](crate) shows how to plan and pay for it.
 ///
 /// ```
 /// # use hushstream_account::{Adjacency, Budget, FilterKind};
@@ -95,7 +96,7 @@ pub struct Sum<G> {
     pub(super) base: Vec<f64>,
     /// The noise in it.
     pub(super) inherited: Inherited,
-    /// Memory of a discarded release, reused for the next one.
+    /// Memory of a release, reused for the next one.
     room: Vec<f64>,
     /// Memory of the last record, emptied.
     pub(super) spare: Vec<f64>,
@@ -419,9 +420,9 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         std::mem::take(&mut self.mechanism.spare)
     }
 
-    /// Takes back a release that will not be published, and reuses its memory for the next one.
-    pub fn discard(&mut self, pending: Pending<Vec<f64>, G>) {
-        self.mechanism.room = pending.value;
+    /// Reuses the memory of a release for the next one.
+    pub fn reuse(&mut self, room: Vec<f64>) {
+        self.mechanism.room = room;
     }
 
     /// The release before any item: zero, or pure noise for sums whose releases all have one law.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::persons::Participation;
+use crate::scoreboard::Yardstick;
 use crate::sums::{Geometry, Noise, SumKind, SumPlan, SumRequest};
 use hushstream_account::{Adjacency, Budget};
 use proptest::prelude::*;
@@ -447,6 +448,38 @@ fn a_record_adds_its_residuals_times_its_features() {
         assert_eq!(add(&record, &weights[1..], &mut total), Outcome::Null);
         assert_eq!(add(&record, &weights, &mut total[1..]), Outcome::Null);
         assert_eq!(total, before, "{response:?}");
+    }
+}
+
+/// An operator's scoreboard changes no integer, and scores rows only.
+#[test]
+fn a_board_changes_no_integer() {
+    let map = mixed(false);
+    let rows = [[-0.5, 1.0, 1.0].as_slice(), &[0.25, 0.0, f64::NAN], &[0.1]];
+    for (response, yardstick) in [
+        (Response::Sign, Yardstick::Sign(None)),
+        (Response::Classes(3), Yardstick::Classes(3, None)),
+    ] {
+        let scores = response.scores();
+        let mut form = TableForm::new(&map, response, 8, 4096);
+        let weights: Vec<f64> = (0..scores * map.dimension())
+            .map(|place| f64::from(place as u32 % 7) / 4.0 - 0.75)
+            .collect();
+        let mut board = Scoreboard::new(yardstick, f64::INFINITY);
+        let published = vec![0.5; weights.len()];
+        for values in rows {
+            let (features, target) = (row(values), 1.0);
+            let record = Record { features, target };
+            let mut add = |board| {
+                let mut total = vec![0; (scores + 1) * map.dimension()];
+                let into = Some(&mut total[..]);
+                let outcome = form.add(&map, response, &weights, &record, board, into);
+                (outcome, total)
+            };
+            let alone = add(None);
+            assert!(alone == add(Some((&mut board, &published))), "{values:?}");
+        }
+        assert_eq!(board.summary().for_the_operator().scored, 2);
     }
 }
 

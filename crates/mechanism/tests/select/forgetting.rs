@@ -1,5 +1,5 @@
-//! A new octave knows nothing of the last: the privacy of one item is paid for in its own octave
-//! only.
+//! A new octave, or season, knows nothing of the last: the privacy of one item is paid for in its
+//! own only.
 
 use crate::{Disk, open, request};
 use hushstream_account::Budget;
@@ -9,9 +9,9 @@ use hushstream_noise::Key;
 
 const LAST: u32 = 64;
 
-fn plan(method: Method) -> SelectPlan {
+fn plan(method: Method, horizon: Horizon) -> SelectPlan {
     let mut request = request(method, 4, 1, 1);
-    request.horizon = Horizon::Unknown;
+    request.horizon = horizon;
     request.budget = Budget::approx(20.0, 1e-6).unwrap();
     request.plan().unwrap()
 }
@@ -30,31 +30,37 @@ fn plays(plan: &SelectPlan, seed: u64, from: u32, early: usize) -> Vec<u32> {
     (1..LAST).map(play).collect()
 }
 
-/// With the same random bits, whatever was lost before an octave began: from its first play on, all
-/// plays are the same. Totals or draws kept from before would show.
+/// With the same random bits, whatever was lost before an octave or a season began: from its first
+/// play on, all plays are the same. Totals or draws kept from before would show.
 #[test]
-fn plays_of_an_octave_do_not_depend_on_earlier_losses() {
-    let plan = plan(Method::Dartboard);
-    for from in [8_u32, 16, 32] {
-        let (mut before, mut steady) = (false, true);
-        for seed in 0..20 {
-            let runs: Vec<Vec<u32>> = (0..4)
-                .map(|early| plays(&plan, seed, from, early))
-                .collect();
-            // The play after item from − 1 is the first of the octave.
-            let first = from as usize - 2;
-            for run in &runs {
-                assert_eq!(
-                    run[first..],
-                    runs[0][first..],
-                    "octave at {from}, seed {seed}"
-                );
-                before |= run[..first] != runs[0][..first];
-                steady &= run[first..].iter().all(|play| *play == run[first]);
+fn plays_do_not_depend_on_losses_of_earlier_octaves_and_seasons() {
+    let seasons = Horizon::Seasons {
+        season: 16,
+        rounds: Some(64),
+    };
+    for (horizon, begins) in [(Horizon::Unknown, [8_u32, 16, 32]), (seasons, [17, 33, 49])] {
+        let plan = plan(Method::Dartboard, horizon);
+        for from in begins {
+            let (mut before, mut steady) = (false, true);
+            for seed in 0..20 {
+                let runs: Vec<Vec<u32>> = (0..4)
+                    .map(|early| plays(&plan, seed, from, early))
+                    .collect();
+                // The play after item from − 1 is the first of the octave.
+                let first = from as usize - 2;
+                for run in &runs {
+                    assert_eq!(
+                        run[first..],
+                        runs[0][first..],
+                        "begun at {from}, seed {seed}"
+                    );
+                    before |= run[..first] != runs[0][..first];
+                    steady &= run[first..].iter().all(|play| *play == run[first]);
+                }
             }
+            assert!(before, "losses must be seen in their own octave");
+            assert!(!steady, "and in the new one");
         }
-        assert!(before, "losses must be seen in their own octave");
-        assert!(!steady, "and in the new one");
     }
 }
 
@@ -62,7 +68,7 @@ fn plays_of_an_octave_do_not_depend_on_earlier_losses() {
 /// is gone.
 #[test]
 fn limited_updates_choose_by_the_last_octave_alone() {
-    let plan = plan(Method::LimitedUpdates);
+    let plan = plan(Method::LimitedUpdates, Horizon::Unknown);
     for from in [8_u32, 16] {
         for seed in 0..20 {
             let runs: Vec<Vec<u32>> = (0..4)

@@ -623,6 +623,13 @@ fn an_old_copy_of_a_journal_goes_on_only_when_asked() {
     let known = Delivery::new(delivery(0).source(), 5, known).unwrap();
     let known = known.accept_new_source(&first).unwrap();
     assert!(sum.would_take(&known).is_err());
+    // Another source may have a partition of the same name: its records are others.
+    let other = Delivery::new("orders", 0, Positions::new([span(0, 1)]).unwrap()).unwrap();
+    let all = BTreeMap::from([("log-0".to_owned(), 0)]);
+    assert!(
+        sum.would_take(&other.accept_new_source(&all).unwrap())
+            .unwrap()
+    );
     // The source goes on with its fourth: two batches are missing here.
     let bytes = part(&question, start(3), start(4));
     let refused = refusal(&mut sum, &question, &delivery(3), &bytes);
@@ -835,6 +842,43 @@ fn partial_sums_of_another_question_are_refused() {
         .err()
         .unwrap();
     assert_eq!(refused, PartialSumError::OtherRun);
+}
+
+/// A question from outside that weighs counts otherwise asks for contributions that the price is
+/// not for, though everything else is as in the present one.
+#[test]
+fn a_question_that_weighs_counts_otherwise_is_refused() {
+    let shape = &shapes()[3];
+    let Shape::Tables(map) = shape else {
+        panic!("tables");
+    };
+    let weights = shape.weights(&[]);
+    let (mut sum, _ledger) = open(shape.request(SumKind::Tree));
+    let question = sum.question(shape.ask(&weights), Vec::new()).unwrap();
+    let bytes = question.to_bytes().unwrap();
+    // Last come the weight, the weights with their number, and an empty note.
+    let place = bytes.len() - 16 - 1 - 8 * map.dimension() - 1 - 1;
+    for (weight, is_paid) in [(11, false), (13, false), (12, true)] {
+        let asked = forged(&bytes, |body| {
+            assert_eq!(body[place], 12);
+            body[place] = weight;
+        });
+        let asked = Question::from_bytes(&asked).unwrap();
+        let partial = merged(&asked, 0, &[], 0);
+        let taken = sum.commit(&asked, &delivery(0), partial);
+        assert_eq!(taken.is_ok(), is_paid, "{weight}");
+    }
+    // Without counts there is nothing to weigh.
+    let mut request = shape.request(SumKind::Tree);
+    request.dimension = map.dimension() as u32;
+    request.geometry = Geometry::Tables {
+        counts: 0,
+        sixteenths: 12,
+    };
+    let (mut sum, _ledger) = open(request);
+    let question = sum.question(shape.ask(&weights), Vec::new()).unwrap();
+    let partial = merged(&question, 0, &[], 0);
+    assert!(sum.commit(&question, &delivery(0), partial).is_ok());
 }
 
 /// Changes the numbers of a partial sum and signs it again, as a worker with a bug would.

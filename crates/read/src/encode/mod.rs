@@ -15,7 +15,7 @@ pub(crate) use value::{Missing, confusion, decimal, is_number, parse_number};
 use crate::error::{Column, Fault};
 use crate::reader::Sealed;
 use crate::schema::{Layout, MissingTarget, SchemaSpec};
-use hushstream_mechanism::losses::{Features, Record};
+use hushstream_mechanism::losses::{Features, Record, Records};
 use hushstream_mechanism::{OperatorOnly, Raw, RowDigest};
 use short::TOGETHER;
 use std::collections::HashMap;
@@ -180,10 +180,44 @@ pub(crate) enum Targets {
 /// The scales of columns that are all numbers, in the order of their coordinates, before the
 /// target: rows of such numbers are scaled without a look at every column.
 pub(crate) struct Scales {
-    shifts: Vec<f64>,
-    factors: Vec<f64>,
-    lows: Vec<f64>,
-    highs: Vec<f64>,
+    /// Numbers of a row.
+    count: usize,
+    /// All coordinates. Behind the numbers, what is scaled is 0.
+    lines: Vec<Lines>,
+    dimension: usize,
+    intercept: Option<usize>,
+    norm: Option<f64>,
+}
+
+impl Scales {
+    /// How many records are made together, and how many numbers they may have, to stay in a
+    /// processor's nearest cache.
+    const MOST: usize = 64;
+    const NEAR: usize = 1 << 12;
+
+    /// How many records are made together.
+    pub(crate) fn together(&self) -> usize {
+        (Self::NEAR / self.dimension.max(1)).clamp(1, Self::MOST)
+    }
+
+    /// No records of such rows.
+    pub(crate) fn no_records(&self) -> Records {
+        Records::new(self.dimension)
+    }
+
+    /// The target of a row of so many numbers, and the others.
+    fn split<'a>(&self, numbers: &'a [f64]) -> Option<(f64, &'a [f64])> {
+        let (target, numbers) = numbers.split_last()?;
+        (numbers.len() == self.count).then_some((*target, numbers))
+    }
+
+    fn scaled(&self, numbers: &[f64], features: &mut [f64]) -> Option<bool> {
+        pulp::Arch::new().dispatch(Scaled {
+            numbers,
+            scales: self,
+            features,
+        })
+    }
 }
 
 /// A row of numbers on its way to the coordinates: scaled, and shortened to the norm if it is
@@ -191,9 +225,8 @@ pub(crate) struct Scales {
 struct Scaled<'a> {
     numbers: &'a [f64],
     scales: &'a Scales,
-    norm: Option<f64>,
-    /// All coordinates: those after the numbers are blank.
-    dense: &'a mut [f64],
+    /// All coordinates, and perhaps some behind them, which become 0.
+    features: &'a mut [f64],
 }
 
 impl pulp::WithSimd for Scaled<'_> {
@@ -202,32 +235,42 @@ impl pulp::WithSimd for Scaled<'_> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) -> Option<bool> {
-        // Arguments of a function, unlike fields, are known not to overlap.
-        #[inline(always)]
-        fn work(
-            numbers: &[f64],
-            scales: &Scales,
-            norm: Option<f64>,
-            dense: &mut [f64],
-        ) -> Option<bool> {
-            let (lines, bounds) = (
-                scales.shifts.iter().zip(&scales.factors),
-                scales.lows.iter().zip(&scales.highs),
-            );
-            // Its first bit is set by a number that is not finite: whose exponent is all ones.
-            let mut strange = 0;
-            for ((slot, number), ((shift, factor), (low, high))) in
-                dense.iter_mut().zip(numbers).zip(lines.zip(bounds))
-            {
-                strange |= number.abs().to_bits().wrapping_add(1 << 52);
-                *slot = line(*number, [*shift, *factor], [*low, *high]);
-            }
-            let was_longer = shorten(norm, dense);
-            (strange >> 63 == 0).then_some(was_longer)
+        let (numbers, scales) = (self.numbers.as_chunks::<TOGETHER>(), &self.scales.lines);
+        let (features, rest) = self.features.split_at_mut(numbers.0.len() * TOGETHER);
+        // Becomes NaN by a number that is not finite.
+        let mut strange = [0.0; TOGETHER];
+        let whole = features.as_chunks_mut().0.iter_mut();
+        for (features, (numbers, lines)) in whole.zip(numbers.0.iter().zip(scales)) {
+            scale(numbers, lines, features, &mut strange);
         }
-
-        work(self.numbers, self.scales, self.norm, self.dense)
+        if let Some(lines) = scales.get(numbers.0.len()) {
+            let (mut last, mut scaled) = ([0.0; TOGETHER], [0.0; TOGETHER]);
+            last[..numbers.1.len()].copy_from_slice(numbers.1);
+            scale(&last, lines, &mut scaled, &mut strange);
+            rest.copy_from_slice(&scaled[..rest.len()]);
+        }
+        let features = &mut self.features[..self.scales.dimension];
+        let was_longer = shorten(self.scales.norm, features);
+        if let Some(last) = self.scales.intercept {
+            features[last] = 1.0;
+        }
+        (strange.iter().sum::<f64>().abs() <= 0.0).then_some(was_longer)
     }
+}
+
+/// Scales numbers side by side.
+#[inline(always)]
+fn scale(
+    numbers: &[f64; TOGETHER],
+    lines: &Lines,
+    features: &mut [f64; TOGETHER],
+    strange: &mut [f64; TOGETHER],
+) {
+    *strange = std::array::from_fn(|i| strange[i] + numbers[i] * 0.0);
+    *features = std::array::from_fn(|i| {
+        let bounds = [lines.low[i], lines.high[i]];
+        line(numbers[i], [lines.shift[i], lines.factor[i]], bounds)
+    });
 }
 
 /// Coordinates that are shortened to the norm if they are longer; whether they were.
@@ -394,8 +437,8 @@ pub(crate) struct Builder {
     pub(crate) malformed: u64,
     /// Whether the last row was longer than the norm.
     was_longer: bool,
-    /// Whether the row has been shortened to the norm, if it had to be.
-    is_shortened: bool,
+    /// Whether all coordinates of the row are what they will be.
+    is_finished: bool,
     /// Whether rows are only checked: numbers are then read and not kept.
     pub(crate) only_checks: bool,
     /// Whether nothing but the time is read, of a row that is malformed.
@@ -433,7 +476,7 @@ impl Builder {
             nulls: 0,
             malformed: 0,
             was_longer: false,
-            is_shortened: false,
+            is_finished: false,
             only_checks: false,
             only_times: false,
         }
@@ -443,27 +486,28 @@ impl Builder {
     /// target comes last.
     pub(crate) fn scales(&self, steps: &[Step]) -> Option<Scales> {
         let (last, columns) = steps.split_last()?;
-        let scale = |(place, step): (usize, &Step)| match step {
-            Step::Number(scale) if scale.slot as usize == place => {
-                Some([scale.shift, scale.factor, scale.low, scale.high])
-            }
-            _ => None,
-        };
         let is_plain = matches!(last, Step::Target)
             && !self.sparse
             && !self.has_missing_numbers
             && columns.len() + usize::from(self.intercept.is_some()) == self.dimension;
-        let scales: Vec<[f64; 4]> = columns
-            .iter()
-            .enumerate()
-            .map(scale)
-            .collect::<Option<_>>()?;
-        let part = |part: usize| scales.iter().map(|scale| scale[part]).collect();
-        is_plain.then(|| Scales {
-            shifts: part(0),
-            factors: part(1),
-            lows: part(2),
-            highs: part(3),
+        if !is_plain {
+            return None;
+        }
+        let mut lines = vec![Lines::default(); self.dimension.div_ceil(TOGETHER)];
+        for (place, step) in columns.iter().enumerate() {
+            match step {
+                Step::Number(scale) if scale.slot as usize == place => {
+                    lines[place / TOGETHER].set(place % TOGETHER, scale);
+                }
+                _ => return None,
+            }
+        }
+        Some(Scales {
+            count: columns.len(),
+            lines,
+            dimension: self.dimension,
+            intercept: self.intercept,
+            norm: self.norm,
         })
     }
 
@@ -474,22 +518,30 @@ impl Builder {
         numbers: &[f64],
         targets: Targets,
     ) -> Option<Result<(), Fault>> {
-        let (target, numbers) = numbers.split_last()?;
-        if numbers.len() != scales.shifts.len() {
-            return None;
-        }
-        // The intercept comes with the end of the row.
+        let (target, numbers) = scales.split(numbers)?;
         self.clear();
-        self.was_longer = pulp::Arch::new().dispatch(Scaled {
-            numbers,
-            scales,
-            norm: self.norm,
-            dense: &mut self.dense,
-        })?;
-        self.is_shortened = true;
+        self.was_longer = scales.scaled(numbers, &mut self.dense)?;
+        self.is_finished = true;
         (self.target, self.person, self.target_was_clipped) = (None, None, false);
-        let target = self.target_encoder.encode_number(*target);
+        let target = self.target_encoder.encode_number(target);
         Some(self.put_target(target, targets))
+    }
+
+    /// Adds the record of such a row, with a target that can be read; nothing for another row.
+    /// Whether it was longer than the norm, and whether its target had to be clipped.
+    pub(crate) fn push(
+        &self,
+        scales: &Scales,
+        numbers: &[f64],
+        records: &mut Records,
+    ) -> Option<(bool, bool)> {
+        let (target, numbers) = scales.split(numbers)?;
+        let (target, was_clipped) = self.target_encoder.encode_number(target).ok()?;
+        let was_longer = records.push(|features| {
+            let was_longer = scales.scaled(numbers, features)?;
+            Some((target, was_longer))
+        })?;
+        Some((was_longer, was_clipped))
     }
 
     /// Begins a row.
@@ -501,7 +553,7 @@ impl Builder {
             self.clear();
         }
         self.target = self.target_encoder.is_none().then_some(0.0);
-        self.is_shortened = false;
+        self.is_finished = false;
         (self.person, self.time) = (None, None);
         self.target_was_clipped = false;
     }
@@ -814,12 +866,12 @@ impl Builder {
                 .extend(self.intercept.map(|last| (last as u32, 1.0)));
             return Features::Sparse(self.entries.clone());
         }
-        if !self.is_shortened {
+        if !self.is_finished {
             let shortened = Shortened(self.norm, &mut self.dense);
             self.was_longer = pulp::Arch::new().dispatch(shortened);
-        }
-        if let Some(last) = self.intercept {
-            self.dense[last] = 1.0;
+            if let Some(last) = self.intercept {
+                self.dense[last] = 1.0;
+            }
         }
         Features::Dense(std::mem::take(&mut self.dense))
     }

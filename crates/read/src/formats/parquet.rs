@@ -10,6 +10,7 @@
 
 use crate::error::Fault;
 use bytes::Bytes;
+use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::reader::RowIter;
@@ -22,6 +23,14 @@ pub(crate) fn unpack(mut stored: impl Read) -> Result<Box<dyn Read + Send>, Faul
     let read = stored.read_to_end(&mut all);
     read.map_err(|error| Fault::Unreadable(error.kind().to_string()))?;
     let file = SerializedFileReader::new(Bytes::from(all)).map_err(|_| Fault::BrokenParquet)?;
+    let groups = file.metadata().row_groups().iter();
+    for chunk in groups.flat_map(|group| group.columns()) {
+        match chunk.compression() {
+            Compression::BROTLI(_) => return Err(Fault::CompressedParquet("brotli")),
+            Compression::LZO => return Err(Fault::CompressedParquet("lzo")),
+            _ => {}
+        }
+    }
     let columns = file
         .metadata()
         .file_metadata()
@@ -115,6 +124,7 @@ fn quote(text: &mut Vec<u8>, value: &[u8]) {
 mod tests {
     use crate::{Fault, Format, Input, Reader, Row, SchemaSpec};
     use hushstream_mechanism::losses::Features;
+    use parquet::basic::{Compression, GzipLevel, ZstdLevel};
     use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
     use parquet::file::properties::WriterProperties;
     use parquet::file::writer::SerializedFileWriter;
@@ -122,14 +132,14 @@ mod tests {
     use std::io::Cursor;
     use std::sync::Arc;
 
-    fn file() -> Vec<u8> {
+    fn file(compression: Compression) -> Vec<u8> {
         let schema = "message t { REQUIRED DOUBLE x; OPTIONAL INT64 n; \
                       REQUIRED BINARY kind (UTF8); REQUIRED INT64 y; }";
         let schema = Arc::new(parse_message_type(schema).unwrap());
         let mut bytes = Vec::new();
+        let properties = WriterProperties::builder().set_compression(compression);
         let mut writer =
-            SerializedFileWriter::new(&mut bytes, schema, Arc::new(WriterProperties::new()))
-                .unwrap();
+            SerializedFileWriter::new(&mut bytes, schema, Arc::new(properties.build())).unwrap();
         let mut group = writer.next_row_group().unwrap();
         let mut column = group.next_column().unwrap().unwrap();
         column
@@ -164,26 +174,47 @@ mod tests {
     const SCHEMA: &str = "target = 'y'\nbounds = { x = [-1, 1], n = [0, 10] }\n\
                           vocabulary = { kind = ['a,\"b\"', \"c\\nd\"] }";
 
+    /// As pandas, R and Polars write it.
     #[test]
     fn a_table_is_read_as_it_was_written() {
-        let input = Input::from_reader("t.parquet", Cursor::new(file())).unwrap();
-        assert_eq!(input.guess_format().unwrap(), Format::Csv);
-        let mut reader =
-            Reader::open(input, Format::Csv, &SCHEMA.parse::<SchemaSpec>().unwrap()).unwrap();
-        let mut row = Row::default();
-        let mut expect = |values: [f64; 5], target| {
-            assert!(reader.next_row(&mut row).unwrap());
-            assert!(matches!(&row.features, Features::Dense(found) if *found == values));
-            assert_eq!(row.target, Some(target));
-        };
-        expect([0.1 + 0.2, 0.0, 1.0, 0.0, 1.0], 1.0);
-        expect([-1.0, 0.0, 0.0, 1.0, 1.0], -1.0);
-        assert!(!reader.next_row(&mut row).unwrap());
+        for compression in [
+            Compression::UNCOMPRESSED,
+            Compression::SNAPPY,
+            Compression::GZIP(GzipLevel::default()),
+            Compression::LZ4_RAW,
+            Compression::ZSTD(ZstdLevel::default()),
+        ] {
+            let input = Input::from_reader("t.parquet", Cursor::new(file(compression))).unwrap();
+            assert_eq!(input.guess_format().unwrap(), Format::Csv);
+            let schema = SCHEMA.parse::<SchemaSpec>().unwrap();
+            let mut reader = Reader::open(input, Format::Csv, &schema).unwrap();
+            let mut row = Row::default();
+            let mut expect = |values: [f64; 5], target| {
+                assert!(reader.next_row(&mut row).unwrap());
+                assert!(matches!(&row.features, Features::Dense(found) if *found == values));
+                assert_eq!(row.target, Some(target));
+            };
+            expect([0.1 + 0.2, 0.0, 1.0, 0.0, 1.0], 1.0);
+            expect([-1.0, 0.0, 0.0, 1.0, 1.0], -1.0);
+            assert!(!reader.next_row(&mut row).unwrap());
+        }
+    }
+
+    #[test]
+    fn another_compression_is_named() {
+        let brotli = include_bytes!("../../tests/brotli.parquet");
+        let input = Input::from_reader("t", Cursor::new(brotli)).unwrap();
+        let read = Reader::open(input, Format::Csv, &"target = 'y'".parse().unwrap());
+        assert_eq!(
+            read.err().unwrap().to_string(),
+            "t: this Parquet is compressed with brotli, which is not read; write it with zstd, \
+             snappy, gzip, lz4 or not at all"
+        );
     }
 
     #[test]
     fn what_is_broken_is_refused() {
-        let mut bytes = file();
+        let mut bytes = file(Compression::UNCOMPRESSED);
         let end = bytes.len() - 20;
         let open = |bytes| {
             let input = Input::from_reader("t", Cursor::new(bytes))?;

@@ -126,25 +126,47 @@ impl Examples {
             if at == line.len() || line[at] == b'|' {
                 return Ok(at);
             }
-            let length = word_length(&line[at..]);
-            let (name, given) = split(&line[at..at + length]);
-            if name.is_empty() {
+            let (length, hash) = named(&line[at..], seed);
+            if length == 0 {
                 return Err(fail(at, Fault::NamelessFeature));
             }
-            let number = match given {
-                None => 1.0,
-                Some(given) => {
-                    value(given).ok_or_else(|| fail(at + name.len() + 1, Fault::VwValue))?
-                }
-            };
-            builder.put(hash::vw(name, seed) & self.mask, number * scale);
             at += length;
+            let mut number = 1.0;
+            if line.get(at) == Some(&b':') {
+                at += 1;
+                let length = word_length(&line[at..]);
+                number = value(&line[at..at + length]).ok_or_else(|| fail(at, Fault::VwValue))?;
+                at += length;
+            }
+            builder.put(hash & self.mask, number * scale);
         }
     }
 }
 
 fn fail(at: usize, fault: Fault) -> Failure {
     Failure::new(at, fault)
+}
+
+/// The length of the name that a word begins with, and its hash: of digits, as names often are, the
+/// number is found along the way.
+fn named(word: &[u8], seed: u32) -> (usize, u32) {
+    let is_end = |at: usize| {
+        let byte = word.get(at);
+        byte.is_none_or(|&byte| is_space(byte) || byte == b'|' || byte == b':')
+    };
+    let (mut length, mut number) = (0, 0_u32);
+    while let Some(byte) = word.get(length).filter(|byte| byte.is_ascii_digit()) {
+        let digit = u32::from(byte - b'0');
+        number = number.wrapping_mul(10).wrapping_add(digit);
+        length += 1;
+    }
+    if is_end(length) {
+        return (length, number.wrapping_add(seed));
+    }
+    while !is_end(length) {
+        length += 1;
+    }
+    (length, hash::vw(&word[..length], seed))
 }
 
 /// Bytes up to a space or a bar.

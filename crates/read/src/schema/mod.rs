@@ -95,7 +95,7 @@ pub enum MissingTarget {
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SchemaSpec {
-    /// The learning task; by default classification.
+    /// The learning task; by default what `classes` or `target_bounds` mean, else classification.
     pub task: Option<Task>,
     /// What separates the fields of a table: one sign, or `tab`; by default what the format says.
     pub separator: Option<String>,
@@ -167,10 +167,15 @@ pub struct SchemaSpec {
 }
 
 impl SchemaSpec {
-    /// The learning task.
+    /// The learning task: if none is stated, the one that the classes or bounds of the target mean.
     #[must_use]
     pub fn task(&self) -> Task {
-        self.task.unwrap_or_default()
+        self.task
+            .unwrap_or(match (&self.classes, self.target_bounds) {
+                (Some(_), _) => Task::Multiclass,
+                (None, Some(_)) => Task::Regress,
+                (None, None) => Task::default(),
+            })
     }
 
     /// Columns that are named by their own name and not by a pattern.

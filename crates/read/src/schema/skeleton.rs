@@ -129,7 +129,9 @@ pub fn skeleton_of<S: AsRef<str>>(columns: &[S]) -> String {
         let _ = writeln!(text, "{} = [???, ???]", key(column.as_ref()));
     }
     text.push_str(
-        "\n# Texts: move the line of a column here, with all its categories.\n\
+        "\n# Dates, with or without the time of day: remove the line above, and name the column in \
+         a line\n# above [bounds]: dates = [\"name\"]\n\
+         \n# Texts: move the line of a column here, with all its categories.\n\
          [vocabulary]\n\
          # name = [\"A\", \"B\"]\n\
          \n# Texts of very many values: move the line here, with bits of a hash.\n\

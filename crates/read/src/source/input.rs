@@ -146,7 +146,13 @@ impl Input {
         if self.packing == Packing::Parquet {
             return Ok(Format::Csv);
         }
-        Format::guess(&*self.name).ok_or_else(|| Fault::UnknownFormat.in_file(&self.name))
+        let unknown = || {
+            let name = self.name.to_ascii_lowercase();
+            let ending = OTHERWISE.iter().find(|ending| name.ends_with(**ending));
+            let fault = ending.map_or(Fault::UnknownFormat, |end| Fault::PackedOtherwise(end));
+            fault.in_file(&self.name)
+        };
+        Format::guess(&*self.name).ok_or_else(unknown)
     }
 
     /// Whether the bytes are those of a Parquet file.
@@ -169,6 +175,11 @@ use crate::formats::parquet::unpack as unpack_parquet;
 fn unpack_parquet(_: impl Read) -> Result<Box<dyn Read + Send>, Fault> {
     Err(Fault::NoParquet)
 }
+
+/// Endings of files that people have, and that are not read.
+const OTHERWISE: [&str; 8] = [
+    ".bz2", ".xz", ".zst", ".zip", ".7z", ".xlsx", ".xls", ".feather",
+];
 
 fn is_named_gzip(name: &str) -> bool {
     name.to_ascii_lowercase().ends_with(".gz")

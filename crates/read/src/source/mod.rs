@@ -43,6 +43,8 @@ pub(crate) struct Source {
     window: Vec<u8>,
     start: usize,
     end: usize,
+    /// Bytes of the window that are known to be ASCII without NUL.
+    plain: Range<usize>,
     finished: bool,
     /// Line on which the record that was read last begins, and the one after it.
     line: u64,
@@ -73,6 +75,7 @@ impl Source {
             window: Vec::new(),
             start: 0,
             end: 0,
+            plain: 0..0,
             finished: false,
             line: 1,
             next_line: 1,
@@ -109,7 +112,7 @@ impl Source {
         };
         if span.bytes.is_empty() {
             span.broken = span.broken.or(Some((0, Fault::Blank)));
-        } else {
+        } else if span.bytes.start < self.plain.start || self.plain.end < span.bytes.end {
             span.broken = check(self.bytes(&span)).or(span.broken);
         }
         Ok(Some(span))
@@ -277,6 +280,8 @@ impl Source {
             return Ok(false);
         }
         self.window.copy_within(self.start..self.end, 0);
+        let moved = [self.plain.start, self.plain.end].map(|at| at.saturating_sub(self.start));
+        self.plain = moved[0]..moved[1];
         (self.start, self.end) = (0, self.end - self.start);
         // At least as much as there is, so that a long record is not searched over and over.
         let room = self.end + BLOCK.max(self.end);
@@ -286,6 +291,13 @@ impl Source {
         loop {
             match self.input.read(&mut self.window[self.end..room]) {
                 Ok(count) => {
+                    let new = self.end..self.end + count;
+                    // A block costs less than its lines one by one.
+                    if is_plain(&self.window[new.clone()]) {
+                        let joins = self.plain.end == new.start;
+                        let begin = if joins { self.plain.start } else { new.start };
+                        self.plain = begin..new.end;
+                    }
                     self.end += count;
                     self.finished = count == 0;
                     return Ok(count > 0);
@@ -299,9 +311,7 @@ impl Source {
 
 /// Text is UTF-8 without NUL.
 fn check(bytes: &[u8]) -> Option<(usize, Fault)> {
-    // Most rows are ASCII without NUL, and a sum of all bytes is done sooner than a search.
-    let high = |bits: u8, byte: &u8| bits | byte | byte.wrapping_sub(1);
-    if bytes.iter().fold(0, high) < 0x80 {
+    if is_plain(bytes) {
         return None;
     }
     if let Some(at) = memchr(0, bytes) {
@@ -309,6 +319,13 @@ fn check(bytes: &[u8]) -> Option<(usize, Fault)> {
     }
     let error = std::str::from_utf8(bytes).err()?;
     Some((error.valid_up_to(), Fault::NotUtf8))
+}
+
+/// Whether bytes are ASCII without NUL, as those of most files are: a sum of all bytes is done
+/// sooner than a search.
+fn is_plain(bytes: &[u8]) -> bool {
+    let high = |bits: u8, byte: &u8| bits | byte | byte.wrapping_sub(1);
+    pulp::Arch::new().dispatch(|| bytes.iter().fold(0, high)) < 0x80
 }
 
 #[cfg(test)]

@@ -18,6 +18,12 @@ fn files() {
         .chain((0..5000).map(|n| format!("0.{n},1\n")))
         .collect();
     let whole = gzip(text.as_bytes());
+    assert_eq!(
+        read("a.csv.bz2", b"BZh91AY&SY").unwrap_err().to_string(),
+        path("a.csv.bz2")
+            + ": files that end in .bz2 are not read; unpack it or write it as CSV first, which may \
+               be packed with gzip"
+    );
     assert_eq!(read("a.csv", text.as_bytes()), Ok(5000));
     assert_eq!(read("a.csv.gz", &whole), Ok(5000));
     assert_eq!(read("gzip_without_its_name.csv", &whole), Ok(5000));
@@ -42,7 +48,7 @@ fn files() {
             .starts_with("F: the name ends in .gz, but this is not gzip")
     );
     assert!(
-        fault("e.xls", text.as_bytes())
+        fault("e.dat", text.as_bytes())
             .starts_with("F: the name does not tell the format; state it: --format csv, tsv")
     );
     assert!(

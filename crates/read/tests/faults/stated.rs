@@ -101,7 +101,7 @@ fn what_is_stated() {
             "t: classes: at least two are needed",
         ),
         (
-            "target = 'y'\nclasses = ['a', 'b']\nbounds = { x = [0, 1] }",
+            "target = 'y'\ntask = 'classify'\nclasses = ['a', 'b']\nbounds = { x = [0, 1] }",
             "t: --classes does not fit here: it is for --task multiclass",
         ),
         (

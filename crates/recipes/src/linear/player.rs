@@ -3,13 +3,14 @@
 use super::recipe::{Ask, Recipe};
 use crate::catalogue::RecipeName;
 use crate::error::RunError;
-use crate::run::{Beginning, Player, Run};
+use crate::run::{Asked, Beginning, Player, Run};
 use hushstream_learn::Learner;
-use hushstream_mechanism::losses::{Record, evaluate};
+use hushstream_mechanism::losses::{Record, Records, evaluate};
 use hushstream_mechanism::sums::{self, Committed, Delivery, PartialSum, Question, Sum, SumPlan};
 use hushstream_mechanism::{GuaranteeKind, OperatorOnly, PendingOf, Private, Raw, Scoreboard};
 use hushstream_noise::Key;
 use std::marker::PhantomData;
+use std::ops::Range;
 
 /// Asks records at the learner's iterate, and publishes iterates.
 pub struct SumPlayer<G> {
@@ -114,6 +115,24 @@ impl<G: GuaranteeKind> Player for SumPlayer<G> {
                 sum.add_moments(person, moments, record)?
             }
         })
+    }
+
+    fn ask_some(
+        &mut self,
+        recipe: &Recipe,
+        sum: &mut Private<Sum<G>>,
+        (records, range): (&Raw<Records>, Range<usize>),
+        board: Option<&mut Scoreboard>,
+    ) -> Result<Asked<Sum<G>>, RunError> {
+        if let Ask::Gradient(loss) = recipe.ask()
+            && let Some(model) = loss.model()
+            && board.as_ref().is_none_or(|board| board.is_of_scores())
+        {
+            let weights = self.weights();
+            return Ok(sum.add_scored_gradients(model, weights, (records, range), board)?);
+        }
+        let record = records.record(range.start, Self::spare(sum));
+        Ok((1, self.ask(recipe, sum, None, record, board)?))
     }
 
     fn question(

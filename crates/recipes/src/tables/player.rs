@@ -16,6 +16,8 @@ pub struct TablesPlayer {
     map: TableMap,
     /// How many instances came before.
     instances: u32,
+    /// Memory of the last release.
+    room: Vec<f64>,
 }
 
 /// Curves and tables in progress.
@@ -72,6 +74,7 @@ impl Player for TablesPlayer {
             learner,
             map: recipe.map().clone(),
             instances: sum.instances_before().0,
+            room: Vec::new(),
         })
     }
 
@@ -104,6 +107,9 @@ impl Player for TablesPlayer {
         record: Raw<Record>,
         board: Option<&mut Scoreboard>,
     ) -> Result<Option<PendingOf<Sum<Transcript>>>, RunError> {
+        if !self.room.is_empty() {
+            sum.reuse(std::mem::take(&mut self.room));
+        }
         let (response, question) = (recipe.request().response, self.learner.iterate());
         let board = board.map(|board| (board, self.learner.published()));
         Ok(sum.add_table(person, &self.map, response, question, record, board)?)
@@ -150,7 +156,9 @@ impl Player for TablesPlayer {
     }
 
     fn observe(&mut self, _: &TablesRecipe, prefix: Vec<f64>) -> Result<(), RunError> {
-        Ok(self.learner.observe(&prefix)?)
+        self.learner.observe(&prefix)?;
+        self.room = prefix;
+        Ok(())
     }
 
     /// The learner's bound is for releases that share their noise; what is exact for coordinates

@@ -179,8 +179,14 @@ impl Call {
     /// # Errors
     /// 400, 422.
     pub fn settings<T: DeserializeOwned>(&self) -> Result<T, Problem> {
-        let value = self.json()?;
-        serde_json::from_value(value).map_err(|error| Problem::unprocessable(error.to_string()))
+        self.json()?;
+        serde_json::from_slice(&self.body).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            let told = error.to_string();
+            let place = format!(" at line {line} column {column}");
+            let told = told.strip_suffix(&place).unwrap_or(&told);
+            Problem::unprocessable(told).at(format!("{line}:{column}"))
+        })
     }
 }
 
@@ -209,7 +215,9 @@ fn check_name(name: &str) -> Result<(), Problem> {
     if is_name(name) {
         return Ok(());
     }
-    Err(Problem::not_found("thing"))
+    Err(Problem::not_found(
+        "name: 1 to 64 of a-z 0-9 _ -, the first a letter or a digit",
+    ))
 }
 
 /// Whether this can be a name.

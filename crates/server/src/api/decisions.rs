@@ -82,6 +82,12 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
+/// A context that cannot be read. No value is named.
+fn unread() -> Problem {
+    let told = "a value of the context cannot be read: see the model's schema";
+    Problem::unprocessable(told).at("context")
+}
+
 /// The body as an object that has these keys and no others.
 pub(super) fn object(call: &Call, keys: &[&str]) -> Result<Map<String, Value>, Problem> {
     let object = any_object(call)?;
@@ -196,7 +202,9 @@ pub(super) fn person(
 
 fn asked(app: &App, object: &Value, row: &ModelRow, dataset: u64) -> Result<Asked, Problem> {
     let object = object.as_object().ok_or_else(Problem::internal)?;
-    let keys = ["context", "actions", "exclude", "person", "defer"];
+    let keys = [
+        "event_id", "context", "actions", "exclude", "person", "defer",
+    ];
     check_keys(object, &keys)?;
     let nothing = Value::Object(Map::new());
     let context = object.get("context").unwrap_or(&nothing);
@@ -279,11 +287,7 @@ fn draw(
         Some(allowed) => decider.decide_among(&given, allowed, &coins, slot),
         None => decider.decide(&given, &coins, slot),
     };
-    // What the reader says names a column and never a value; the column is enough.
-    drawn.map_err(|_| {
-        let told = "a value of the context cannot be read: see the model's schema";
-        Problem::unprocessable(told).at("context")
-    })
+    drawn.map_err(|_| unread())
 }
 
 async fn decide(call: Call) -> Result<ForAsker, Problem> {
@@ -613,8 +617,8 @@ async fn fill(call: Call) -> Result<Public, Problem> {
             cells: &context,
             more: &[],
         };
-        let unread = |_| wrong("a value of the context cannot be read", "context");
-        let all = decider.probabilities(&given).map_err(unread)?;
+        let all = decider.probabilities(&given);
+        let all = all.map_err(|_| unread())?;
         all.for_the_asker()
             .get(arm)
             .map_or(0.0, |(_, probability)| *probability)

@@ -6,6 +6,7 @@ mod call;
 mod datasets;
 mod decisions;
 mod document;
+mod elsewhere;
 mod events;
 mod models;
 mod node;
@@ -188,6 +189,7 @@ pub fn routes() -> Vec<Route> {
     all.extend(models::routes());
     all.extend(decisions::routes());
     all.extend(records::routes());
+    all.extend(elsewhere::routes());
     all.extend(released::routes());
     all.extend(events::routes());
     all.extend(personalizer::routes());

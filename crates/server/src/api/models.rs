@@ -107,8 +107,7 @@ struct Planned {
 async fn planned(call: &Call) -> Result<Planned, Problem> {
     let value = call.json()?;
     let text = value.to_string();
-    let spec: ModelSpec =
-        serde_json::from_value(value).map_err(|error| Problem::unprocessable(error.to_string()))?;
+    let spec: ModelSpec = call.settings()?;
     if spec.simulated.is_some() && !call.app.config.simulated {
         let told = "simulated noise protects nobody: start the server with --insecure-simulated";
         return Err(Problem::unprocessable(told).at("simulated"));
@@ -122,7 +121,8 @@ async fn planned(call: &Call) -> Result<Planned, Problem> {
         .workers
         .ask(dataset.number, move |actor| actor.plan(learner, &people));
     let (plan, refusal) = asked.await?;
-    spec.rounds(plan.parameters.batch.max(1))?;
+    let rounds = spec.rounds(plan.parameters.batch.max(1))?;
+    super::elsewhere::check(&spec, &plan, rounds.batches)?;
     Ok(Planned {
         spec,
         text,

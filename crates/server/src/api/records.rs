@@ -109,7 +109,7 @@ type Record = (Vec<Cell>, Option<Cell>, Option<[u8; 16]>);
 fn record(call: &Call, object: &Value, row: &ModelRow, dataset: u64) -> Result<Record, Problem> {
     let told = || Problem::unprocessable("not a JSON object");
     let object = object.as_object().ok_or_else(told)?;
-    check_keys(object, &["features", "target", "person"])?;
+    check_keys(object, &["event_id", "features", "target", "person"])?;
     let nothing = Value::Object(Map::new());
     let features = object.get("features").unwrap_or(&nothing);
     let features = cells(features, &row.columns, "features")?;
@@ -129,6 +129,10 @@ fn target_of(value: &Value) -> Result<Cell, Problem> {
 async fn take(call: Call) -> Result<ForAsker, Problem> {
     let row = call.model()?;
     check_task(&row, false)?;
+    if row.elsewhere() {
+        let told = "this model takes batches of sums that workers made, and no records";
+        return Err(Problem::conflict(told));
+    }
     let dataset = call.app.dataset(&row.tenant, &row.dataset)?.number;
     let lines = lines(&call, &row)?;
     call.admit(lines.len() as u64)?;

@@ -93,7 +93,8 @@ async fn evaluation(call: Call) -> Result<Public, Problem> {
     let serving = call.app.policies.newest(&row)?;
     let own = serving.model.policy.as_ref();
     let evaluation = own.and_then(|own| own.evaluation.as_ref());
-    let evaluation = evaluation.ok_or_else(|| Problem::not_found("evaluation"))?;
+    let evaluation =
+        evaluation.ok_or_else(|| Problem::not_found("evaluation, or none is released yet"))?;
     let version = serving.published.version;
     let told = json!({"version": version, "evaluation": evaluation});
     Ok(Public::stated(200, &told))

@@ -37,6 +37,20 @@ pub(super) fn schemas() -> Value {
     };
     let open = |properties: Value, required: &[&str]| json!({"type": "object", "properties": properties, "required": required});
     let one = json!({"type": ["object", "null"]});
+    let bytes = json!({"type": "string", "contentEncoding": "base64"});
+    let bytes_or_none = json!({"type": ["string", "null"], "contentEncoding": "base64"});
+    let span = closed(
+        json!({"partition": text, "start": count, "end": count}),
+        &["partition", "start", "end"],
+    );
+    let batch = json!({
+        "source": {"type": "string", "minLength": 1, "maxLength": 256}, "batch": count,
+        "parts": {"type": "array", "items": bytes},
+        "positions": {"type": ["array", "null"], "items": span},
+    });
+    let mut new_source = batch.clone();
+    new_source["first"] = json!({"type": "object", "additionalProperties": count});
+    new_source["reason"] = json!({"type": "string", "minLength": 1, "maxLength": 500});
     json!({
         "Any": {},
         "Empty": closed(json!({}), &[]),
@@ -114,7 +128,7 @@ pub(super) fn schemas() -> Value {
                 "evaluation": closed(json!({"share": maybe_number, "policies": texts}), &[]),
                 "epsilon": number, "delta": number,
                 "per_person": closed(json!({"most": count, "separation": count}), &["most"]),
-                "simulated": count,
+                "simulated": count, "elsewhere": truth,
             }),
             &["dataset", "task", "schema", "epsilon", "delta"],
         ),
@@ -201,6 +215,20 @@ pub(super) fn schemas() -> Value {
             json!({"taken": count, "repeated": count, "not_learned": count,
                    "null_lines": {"type": "array", "items": {"type": "object"}}}),
             &["taken", "repeated", "not_learned", "null_lines"],
+        ),
+        "Question": open(
+            json!({"question": bytes_or_none, "sealing_key": text,
+                   "delivered": {"type": ["object", "null"]}}),
+            &["question", "sealing_key", "delivered"],
+        ),
+        "Batch": closed(json!(batch), &["source", "batch", "parts"]),
+        "NewSource": closed(
+            json!(new_source),
+            &["source", "batch", "parts", "first", "reason"],
+        ),
+        "Committed": open(
+            json!({"is_new": truth, "version": {"type": ["integer", "null"]}}),
+            &["is_new", "version"],
         ),
         "Target": closed(json!({"value": {"type": ["number", "string", "boolean"]}}), &["value"]),
         "Rows": closed(

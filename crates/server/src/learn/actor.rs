@@ -16,6 +16,7 @@ use crate::store::{
     Committer, DatasetRow, Exact, Fence, ModelRow, ModelStatus, Reads, ReleaseRow, Touches, Witness,
 };
 use crate::watch::Hub;
+use hushstream::elsewhere::Delivery;
 use hushstream::ledgers::Statement;
 use hushstream::mechanism::Storage;
 use hushstream::{Adjacency, Budget, Learner, Plan, Run, SharedLedger, Value};
@@ -69,6 +70,16 @@ pub struct Actor {
     runs: HashMap<u64, Open>,
     /// The number of the job.
     job: u64,
+}
+
+/// What workers elsewhere must know.
+pub struct Asked {
+    /// The public question; none after the last batch.
+    pub question: Option<Vec<u8>>,
+    /// The key to which they may seal their sums.
+    pub sealing_key: String,
+    /// The source and the number of the last batch that was taken.
+    pub delivered: Option<(String, u64)>,
 }
 
 /// A run, and the last job that used it.
@@ -382,7 +393,7 @@ impl Actor {
 
     /// Learns from the next closed batch of a model; whether there was one.
     pub fn feed(&mut self, row: &Arc<ModelRow>, dataset: &DatasetRow) -> bool {
-        if row.status == ModelStatus::Failed {
+        if row.status == ModelStatus::Failed || row.elsewhere() {
             return false;
         }
         let fed = self.try_feed(row, dataset);
@@ -457,6 +468,115 @@ impl Actor {
         Ok(true)
     }
 
+    /// What workers are asked next, of a model whose sums are made elsewhere.
+    ///
+    /// # Errors
+    /// A model that has failed; another node that holds the data set; a disk that fails.
+    pub fn question(
+        &mut self,
+        row: &Arc<ModelRow>,
+        dataset: &DatasetRow,
+    ) -> Result<Asked, Problem> {
+        self.reach(row, dataset)?;
+        let run = self.run(row)?;
+        let question = run.asks().then(|| run.question()).transpose()?;
+        Ok(Asked {
+            question,
+            sealing_key: run.sealing_key().to_string(),
+            delivered: run.delivered(),
+        })
+    }
+
+    /// Takes a batch of sums exactly once, and publishes the release that it makes. Whether it was
+    /// new, and the version after it: the same every time.
+    ///
+    /// # Errors
+    /// A batch whose people would be counted twice or left out; sums that do not answer the present
+    /// question; as [`Actor::question`].
+    pub fn commit(
+        &mut self,
+        row: &Arc<ModelRow>,
+        dataset: &DatasetRow,
+        (delivery, parts): (&Delivery, &[Vec<u8>]),
+    ) -> Result<(bool, Option<u64>), Problem> {
+        let fence = self.reach(row, dataset)?;
+        let run = self.run(row)?;
+        let taken = match run.commit(delivery, parts) {
+            Ok(taken) => taken,
+            Err(error) => {
+                // A refusal changes nothing. After a failure the run begins anew from what is
+                // durable.
+                let is_usable = !run.asks() || run.question().is_ok();
+                let problem = Problem::from(error);
+                if !is_usable {
+                    self.runs.remove(&row.number);
+                }
+                let is_refused = is_usable && problem.status() == 422;
+                return Err(if is_refused {
+                    Problem::conflict(problem.detail)
+                } else {
+                    Problem::unavailable(problem.detail)
+                });
+            }
+        };
+        let version = taken.model.map(|model| model.release());
+        self.catch_up(row, fence)?;
+        Ok((taken.is_new, version))
+    }
+
+    /// Opens the run of a model whose sums are made elsewhere, and stores a release that a crash
+    /// left in its journal alone.
+    fn reach(
+        &mut self,
+        row: &Arc<ModelRow>,
+        dataset: &DatasetRow,
+    ) -> Result<Option<Fence>, Problem> {
+        if row.status != ModelStatus::Open || self.context.db.state(row.number)?.ended {
+            return Err(Problem::conflict("this model does not learn"));
+        }
+        let fence = self.hold(PATIENCE)?;
+        let used = self.job;
+        if !self.runs.contains_key(&row.number) {
+            let run = self.open(row, dataset)?;
+            self.runs.insert(row.number, Open { run, used });
+        }
+        if let Some(open) = self.runs.get_mut(&row.number) {
+            open.used = used;
+        }
+        self.catch_up(row, fence)?;
+        // The last release closes its run, and the last batch may come again.
+        if !self.runs.contains_key(&row.number) {
+            let run = self.open(row, dataset)?;
+            self.runs.insert(row.number, Open { run, used });
+        }
+        Ok(fence)
+    }
+
+    fn run(&mut self, row: &ModelRow) -> Result<&mut Run, Problem> {
+        let open = self.runs.get_mut(&row.number);
+        Ok(&mut open.ok_or_else(Problem::internal)?.run)
+    }
+
+    /// Stores the release of the last batch, if the store has not got it.
+    fn catch_up(&mut self, row: &Arc<ModelRow>, fence: Option<Fence>) -> Result<(), Problem> {
+        let (fed, version) = (
+            self.context.db.state(row.number)?.fed,
+            self.run(row)?.model()?.release(),
+        );
+        if version == fed {
+            return Ok(());
+        }
+        if version == fed + 1 {
+            return self.publish(row, fed, fence);
+        }
+        self.runs.remove(&row.number);
+        Err(Problem::conflict(if version < fed {
+            "the journal is older than the store: batches that it lacks are gone"
+        } else {
+            OLD_STORE
+        }))
+    }
+
     /// A batch is closed durably before it is fed: a run that has learned from more when it is
     /// first opened is newer than the store, which would give its slots out a second time.
     fn check_start(&self, row: &ModelRow, run: &Run) -> Result<(), Problem> {
@@ -495,9 +615,13 @@ impl Actor {
         let released = open.run.model()?;
         let (model, version) = (row.number, released.release());
         let release = ReleaseRow::new(&released, self.context.clock.now())?;
-        let slots = self.context.db.batch(row, fed)?;
-        let exact = exact_of(&slots);
-        let touches = Touches::model(model);
+        let elsewhere = row.elsewhere();
+        let exact = if elsewhere {
+            Exact::default()
+        } else {
+            exact_of(&self.context.db.batch(row, fed)?)
+        };
+        let (touches, batch) = (Touches::model(model), row.rounds.batch);
         let count = self
             .context
             .committer()?
@@ -505,7 +629,12 @@ impl Actor {
                 if !tx.holds(fence)? {
                     return Ok(Err(Problem::unavailable(HELD)));
                 }
-                tx.change(model, |_, counts| counts.add(&exact));
+                tx.change(model, |state, counts| {
+                    counts.add(&exact);
+                    if elsewhere {
+                        (state.closed, state.next_slot) = (fed + 1, (fed + 1) * batch);
+                    }
+                });
                 Ok(Ok(tx.publish(model, (version, Some(release)), fed + 1)?))
             })?;
         // Before anybody is told.

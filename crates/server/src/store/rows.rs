@@ -2,6 +2,7 @@
 
 use crate::clock::Millis;
 use crate::rounds::{Aggregation, Settings};
+use crate::spec::ModelSpec;
 use hushstream::{Model, Released};
 use serde::{Deserialize, Serialize};
 
@@ -108,6 +109,15 @@ pub struct ModelRow {
     pub recipe: String,
     /// Whether its noise protects nobody.
     pub simulated: bool,
+}
+
+impl ModelRow {
+    /// Whether its batches come as sums that workers made elsewhere.
+    #[must_use]
+    pub fn elsewhere(&self) -> bool {
+        let spec = serde_json::from_str::<ModelSpec>(&self.spec);
+        spec.is_ok_and(|spec| spec.elsewhere)
+    }
 }
 
 /// Exact counts, for the operator only.

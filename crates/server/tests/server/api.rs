@@ -296,6 +296,11 @@ fn a_model_over_budget_is_refused_and_says_what_would_fit() {
         detail.contains("would fit") || detail.contains("total"),
         "{detail}"
     );
+    // What raises a budget here is a request, and no flag of the program.
+    assert!(
+        detail.ends_with("POST /v1/datasets/{dataset}/budget"),
+        "{detail}"
+    );
     let missing = server.call(&server.operator, "GET", "/v1/models/large", &NOTHING);
     assert_eq!(missing.0, 404);
     let raise = json!({"epsilon": 60.0, "delta": 1e-4, "reserve": 0.5, "reason": "a second model"});
@@ -416,6 +421,47 @@ fn deferred_decisions_count_once_they_are_activated_and_a_pause_takes_no_slots()
         server.call(&server.operator, "POST", nothing, &NOTHING).0,
         404
     );
+}
+
+#[test]
+fn mistakes_are_told_with_their_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), START);
+    server.banner();
+    // Settings: the line and the byte, because they may be long.
+    let told = server.raw(
+        &server.operator,
+        "PUT",
+        "/v1/models/other",
+        "{\"batch\": \"100\"}",
+    );
+    let problem = told.json();
+    assert_eq!((told.0, &problem["place"]), (422, &json!("1:15")));
+    assert_eq!(
+        problem["detail"],
+        "invalid type: string \"100\", expected u64"
+    );
+    // A name that nothing can have.
+    let body = json!({"epsilon": 1.0, "delta": 1e-6, "adjacency": "zero-out"});
+    let told = server.call(&server.operator, "PUT", "/v1/datasets/People", &body);
+    let detail = told.json()["detail"].to_string();
+    assert!(told.0 == 404 && detail.contains("a-z 0-9"), "{detail}");
+    // A context: not its value.
+    let context = json!({"context": {"age": "secret", "device": "phone"}});
+    let told = server.call(&server.token("client"), "POST", DECISIONS, &context);
+    let detail = told.json()["detail"].to_string();
+    assert!(
+        told.0 == 422 && detail.contains("of the context") && !detail.contains("secret"),
+        "{detail}"
+    );
+    let told = server.call(
+        &server.token("client"),
+        "POST",
+        DECISIONS,
+        &json!({"features": {}}),
+    );
+    let detail = told.json()["detail"].to_string();
+    assert!(told.0 == 422 && detail.contains("event_id"), "{detail}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod api;
 #[path = "../../../postgres/tests/fencing/cluster.rs"]
 mod cluster;
 mod document;
+mod elsewhere;
 mod many;
 mod neighbours;
 mod operations;

@@ -75,6 +75,7 @@ fn every_promise_is_kept_on_postgresql_too() {
     let run = Command::new(std::env::current_exe().unwrap())
         .args([
             "api::",
+            "elsewhere::",
             "neighbours::",
             "many::",
             "operations::",

@@ -6,6 +6,7 @@
 //! [`Planted`] in [`all`]; the test over the list does the rest.
 
 mod answers;
+mod batches;
 mod calibration;
 mod content;
 mod decisions;
@@ -72,6 +73,7 @@ pub fn all() -> Vec<Box<dyn Planted>> {
     bugs.extend(sparse::all());
     bugs.extend(tables::all());
     bugs.extend(decisions::all());
+    bugs.extend(batches::all());
     bugs.push(Box::new(order::FloatSum));
     bugs
 }

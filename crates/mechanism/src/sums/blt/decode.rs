@@ -103,7 +103,7 @@ impl BltDecoder {
         (self.ends, &self.terms, &mut self.buffers, &mut self.sums)
     }
 
-    pub(super) fn dimension(&self) -> usize {
+    pub(crate) fn dimension(&self) -> usize {
         self.dimension
     }
 

@@ -68,6 +68,19 @@ pub struct FixedBlt {
     buffers: Buffers,
 }
 
+/// The noise of a release.
+#[derive(Clone, Copy)]
+pub(crate) enum RoundNoise<'a> {
+    /// That of all coordinates.
+    Drawn(&'a [i64]),
+    /// Writes that of consecutive coordinates from a given one. It is used at once: long vectors of
+    /// noise would go out to memory and come back.
+    ToDraw(&'a dyn Fn(u32, &mut [i64])),
+}
+
+/// Coordinates whose noise is drawn together: few enough for the first-level cache.
+const PART: usize = 64 * LANES;
+
 /// All buffers of all coordinates.
 #[derive(Clone)]
 enum Buffers {
@@ -148,18 +161,30 @@ impl FixedBlt {
     pub(crate) fn release(
         &mut self,
         item: &[i64],
-        noise: &[i64],
+        noise: RoundNoise<'_>,
         decoder: &mut BltDecoder,
         prefix: &mut [f64],
     ) -> Result<bool, EncodeError> {
         self.check(item)?;
-        self.check_length(noise.len())?;
         self.check_length(prefix.len())?;
         self.check_length(decoder.dimension())?;
+        if let RoundNoise::Drawn(noise) = noise {
+            self.check_length(noise.len())?;
+        }
         let Buffers::Doubles(doubles) = &mut self.buffers else {
             return Ok(false);
         };
-        round(doubles, decoder, item, noise, prefix);
+        match noise {
+            RoundNoise::Drawn(noise) => round(doubles, decoder, item, noise, 0, prefix),
+            RoundNoise::ToDraw(draw) => {
+                let mut room = [0; PART];
+                for first in (0..item.len()).step_by(PART) {
+                    let noise = &mut room[..PART.min(item.len() - first)];
+                    draw(first as u32, noise);
+                    round(doubles, decoder, item, noise, first, prefix);
+                }
+            }
+        }
         self.used += 1;
         Ok(true)
     }
@@ -272,23 +297,25 @@ wide! {
         }
     }
 
-    /// One round in one pass: encode, add noise, decode, a few coordinates at a time.
+    /// One round in one pass: encode, add noise, decode, a few coordinates at a time. The noise is
+    /// that of coordinates from `first` on, which begins sixteen of them; only these are done.
     fn round<'a>(
         doubles: &'a mut Doubles,
         decoder: &'a mut BltDecoder,
         item: &'a [i64],
         noise: &'a [i64],
+        first: usize,
         prefix: &'a mut [f64],
     ) -> () {
         match doubles.factors.len() {
-            1 => pass::<S, 1>(doubles, decoder, item, noise, prefix),
-            2 => pass::<S, 2>(doubles, decoder, item, noise, prefix),
-            3 => pass::<S, 3>(doubles, decoder, item, noise, prefix),
-            4 => pass::<S, 4>(doubles, decoder, item, noise, prefix),
-            5 => pass::<S, 5>(doubles, decoder, item, noise, prefix),
-            6 => pass::<S, 6>(doubles, decoder, item, noise, prefix),
-            7 => pass::<S, 7>(doubles, decoder, item, noise, prefix),
-            _ => pass::<S, MAX_BUFFERS>(doubles, decoder, item, noise, prefix),
+            1 => pass::<S, 1>(doubles, decoder, item, noise, first, prefix),
+            2 => pass::<S, 2>(doubles, decoder, item, noise, first, prefix),
+            3 => pass::<S, 3>(doubles, decoder, item, noise, first, prefix),
+            4 => pass::<S, 4>(doubles, decoder, item, noise, first, prefix),
+            5 => pass::<S, 5>(doubles, decoder, item, noise, first, prefix),
+            6 => pass::<S, 6>(doubles, decoder, item, noise, first, prefix),
+            7 => pass::<S, 7>(doubles, decoder, item, noise, first, prefix),
+            _ => pass::<S, MAX_BUFFERS>(doubles, decoder, item, noise, first, prefix),
         }
     }
 }
@@ -301,6 +328,7 @@ fn pass<S: Simd, const M: usize>(
     decoder: &mut BltDecoder,
     item: &[i64],
     noise: &[i64],
+    first: usize,
     prefix: &mut [f64],
 ) {
     let (ends, terms, floats, sums) = decoder.parts();
@@ -308,12 +336,13 @@ fn pass<S: Simd, const M: usize>(
     else {
         unreachable!("encoder and decoder have M buffers");
     };
-    let floats = floats.as_chunks_mut::<M>().0.iter_mut();
-    let buffers = doubles.buffers.as_chunks_mut::<M>().0.iter_mut();
-    let inputs = item.chunks(LANES).zip(noise.chunks(LANES));
-    let groups = inputs.zip(prefix.chunks_mut(LANES));
+    let group = first / LANES;
+    let floats = floats.as_chunks_mut::<M>().0[group..].iter_mut();
+    let buffers = doubles.buffers.as_chunks_mut::<M>().0[group..].iter_mut();
+    let inputs = item[first..].chunks(LANES).zip(noise.chunks(LANES));
+    let groups = inputs.zip(prefix[first..].chunks_mut(LANES));
     for (((item, noise), out), (buffers, (floats, sums))) in
-        groups.zip(buffers.zip(floats.zip(sums)))
+        groups.zip(buffers.zip(floats.zip(&mut sums[group..])))
     {
         let constants = (&factors[..], doubles.scale);
         let row = doubles::take::<S>(constants, buffers, &padded(item), &padded(noise));

@@ -59,6 +59,7 @@ mod participation;
 pub use decode::{BltDecoder, DecodeError};
 pub use dyadic::{DECAY_BITS, DyadicBlt, WEIGHT_BITS};
 pub use error::BltError;
+pub(crate) use fixed::RoundNoise;
 pub use fixed::{EncodeError, FixedBlt};
 pub use inverse::BltInverse;
 pub use layout::{Layout, LayoutError, Width};

@@ -153,6 +153,62 @@ fn the_price_decides_on_the_last_unit_of_a_radius() {
     }
 }
 
+/// In decisions whose policies are evaluated, a turn that moves costs more than a record that is
+/// replaced: √(δ² + s²(4 + 10J)) radii for J policies, of which s²(4 + 5J) for the latter.
+#[test]
+fn turns_of_decisions_that_move_are_paid_for() {
+    use crate::decisions::Evaluated;
+    let weight = TargetWeight::sixteenths(8).unwrap();
+    for policies in [1, 3, 40] {
+        let plan = SumRequest {
+            kind: SumKind::Fresh,
+            noise: Noise::Gaussian,
+            releases: 2,
+            dimension: 100,
+            bound: 1.0,
+            geometry: Geometry::Decisions {
+                weight,
+                evaluated: Evaluated {
+                    signed: policies + 1,
+                    positive: policies,
+                    scale: 1 << 13,
+                },
+            },
+            least_sigma: 0.0,
+            batch: 4,
+            adjacency: Adjacency::ReplaceOne,
+            participation: Participation::PerPerson {
+                most: 1,
+                separation: 1,
+            },
+            budget: Budget::approx(1.0, 1e-6).unwrap(),
+        }
+        .plan()
+        .unwrap();
+        let evaluation = (4.0 + 10.0 * f64::from(policies)) / 64.0;
+        let apart = (weight.distance(Adjacency::ReplaceOne).powi(2) + evaluation).sqrt();
+        // Each of the two items is truncated at every one of its coordinates.
+        let moved = apart * plan.radius() as f64 + 2.0 * 10.0;
+        assert!(paid_for(&plan) >= moved, "{policies}");
+        assert!(paid_for(&plan) <= moved * (1.0 + 1e-12), "{policies}");
+    }
+}
+
+/// Only trees have levels, which their guarantees name.
+#[test]
+fn filters_have_no_levels() {
+    for (kind, levels) in [
+        (SumKind::Tree, Some(7)),
+        (SumKind::BLT, None),
+        (SumKind::NORMALISED, None),
+        (SumKind::DENSE, None),
+    ] {
+        let mut request = plan(1).request().clone();
+        (request.kind, request.dimension) = (kind, 2);
+        assert_eq!(request.plan().unwrap().levels(), levels, "{kind:?}");
+    }
+}
+
 /// A person's turn may come in another tick, because an empty record does not use it up: then both
 /// records count, each in its own tick, and the price covers that. Under pure noise their lengths
 /// add up, under Gaussian noise their squares.

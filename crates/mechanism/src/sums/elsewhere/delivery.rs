@@ -565,3 +565,55 @@ pub enum DeliveryError {
         stated: Option<u64>,
     },
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a statement about a new beginning must say of the partitions that a journal knows,
+    /// where that journal is an old copy, and where it is not.
+    #[test]
+    fn a_statement_names_what_an_old_copy_knows() {
+        let forgotten = |name: &str| Err(DeliveryError::NotListed(name.to_owned()));
+        let next = Ok(Verdict::Next);
+        for (source, known, is_copy, stated, verdict) in [
+            // A family says nothing about a partition that the copy knows, learned from or not.
+            ("clicks", ("log-0", 5), true, "log-*", forgotten("log-0")),
+            ("clicks", ("log-0", 0), true, "log-*", forgotten("log-0")),
+            ("clicks", ("log-*", 5), true, "lo*", forgotten("log-*")),
+            // A family that was stated before has no records of its own.
+            ("clicks", ("log-*", 0), true, "lo*", next.clone()),
+            // Nothing was lost, or the partition is another source's.
+            ("clicks", ("log-0", 5), false, "log-*", next.clone()),
+            ("orders", ("log-0", 5), true, "log-*", next.clone()),
+        ] {
+            let last = Delivered {
+                source: "clicks".to_owned(),
+                batch: 4,
+                ends: BTreeMap::from([(known.0.to_owned(), known.1)]),
+                only_listed: false,
+                lost: is_copy,
+            };
+            let new = Span {
+                partition: "log-9".to_owned(),
+                start: 0,
+                end: 1,
+            };
+            let delivery = Delivery::new(source, 9, Positions::new([new]).unwrap()).unwrap();
+            let first = BTreeMap::from([(stated.to_owned(), 0)]);
+            let delivery = delivery.accept_new_source(&first).unwrap();
+            assert_eq!(delivery.verdict(Some(&last)), verdict, "{source} {known:?}");
+            // A partition that is listed goes on exactly where it ended.
+            let goes_on = Span {
+                partition: known.0.to_owned(),
+                start: known.1,
+                end: known.1 + 1,
+            };
+            let goes_on = Positions::new([goes_on]).unwrap();
+            let delivery = Delivery::new(source, 9, goes_on).unwrap();
+            let first = BTreeMap::from([(known.0.to_owned(), known.1)]);
+            let delivery = delivery.accept_new_source(&first).unwrap();
+            assert_eq!(delivery.verdict(Some(&last)), next, "{source} {known:?}");
+        }
+    }
+}

@@ -5,7 +5,7 @@ use super::partial::{PartialSum, PartialSumError};
 use super::question::{Question, QuestionError, Written};
 use crate::boundary::Raw;
 use crate::lattice::{Contribution, Outcome};
-use crate::losses::{Loss, Record};
+use crate::losses::{Features, Loss, Record, multiple};
 use crate::moments::Block;
 use crate::persons::{NOBODY, in_slot, person_name};
 use crate::tables::{Response, TableForm, TableMap};
@@ -20,6 +20,8 @@ pub struct Worker {
     partial: PartialSum,
     /// Persons with a record in the sum.
     seen: HashSet<u64>,
+    /// Memory of the last record, for one to come.
+    spare: Vec<f64>,
 }
 
 /// What turns a record into integers.
@@ -37,7 +39,7 @@ impl Worker {
             Written::Vector => Form::Vector,
             Written::Statistics(_) => Form::Statistics,
             Written::Gradient { loss, .. } => Form::Gradient(loss.build()?),
-            Written::Moments(moments) => Form::Moments(Block::new(moments, question.fields.most)),
+            Written::Moments(moments) => Form::Moments(Block::new(moments)),
             Written::Tables {
                 map,
                 response,
@@ -55,6 +57,7 @@ impl Worker {
             form,
             partial: PartialSum::new(question),
             seen: HashSet::new(),
+            spare: Vec::new(),
         })
     }
 
@@ -70,13 +73,13 @@ impl Worker {
             )));
         }
         let record = record.open();
-        self.count(person, |question, form, values| {
+        let added = self.count(person, |question, form, values| {
             let lattice = &question.lattice;
             match (form, &question.fields.ask) {
                 (Form::Gradient(loss), Written::Gradient { weights, .. }) => {
-                    match loss.multiple(&record, weights, None) {
+                    match multiple(loss.as_ref(), &record, weights, None) {
                         Some(multiple) => lattice.add_multiple(&record.features, multiple, values),
-                        None => lattice.add(&loss.gradient(record, weights), values),
+                        None => lattice.add(&loss.gradient(record.duplicate(), weights), values),
                     }
                 }
                 (Form::Moments(block), _) => block.add(&record, values),
@@ -89,7 +92,18 @@ impl Worker {
                 }
                 _ => Outcome::Null,
             }
-        })
+        });
+        if let Features::Dense(mut values) = record.features {
+            values.clear();
+            self.spare = values;
+        }
+        added
+    }
+
+    /// The memory of the last record, empty, for one to come.
+    #[must_use]
+    pub fn spare(&mut self) -> Vec<f64> {
+        std::mem::take(&mut self.spare)
     }
 
     /// Adds one vector as it is, clipped to the bound.

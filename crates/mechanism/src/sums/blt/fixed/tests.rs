@@ -89,7 +89,7 @@ fn coordinates_never_mix() {
 fn a_round_is_encoding_noise_and_decoding() {
     for (guard_bits, radius) in [(0, 1 << 30), (9, 1 << 24), (16, 1 << 20)] {
         for buffers in [1, 4, 8] {
-            for dimension in [1, 4, 7, 54, 150] {
+            for dimension in [1, 4, 7, 54, 150, 2100] {
                 compare(
                     Layout::new(Width::Double, guard_bits),
                     buffers,
@@ -121,11 +121,16 @@ fn compare(layout: Layout, buffers: usize, dimension: usize, radius: i64) {
                 _ => mixed(i, 0x1405_7b7e_f767_814f) % largest,
             })
             .collect();
-        assert!(
-            encoder
-                .release(&item, &noise, &mut decoder, &mut prefix)
-                .unwrap()
-        );
+        let draw = |first: u32, out: &mut [i64]| {
+            out.copy_from_slice(&noise[first as usize..][..out.len()]);
+        };
+        let given = if t % 2 == 0 {
+            RoundNoise::Drawn(&noise)
+        } else {
+            RoundNoise::ToDraw(&draw)
+        };
+        let released = encoder.release(&item, given, &mut decoder, &mut prefix);
+        assert!(released.unwrap());
         other_encoder.encode(&item, &mut row).unwrap();
         let noisy = row
             .iter()
@@ -139,11 +144,7 @@ fn compare(layout: Layout, buffers: usize, dimension: usize, radius: i64) {
     }
     assert_eq!(encoder.state(), other_encoder.state());
     assert_eq!(encoder.used(), n);
-    let late = encoder.release(
-        &vec![0; dimension],
-        &vec![0; dimension],
-        &mut decoder,
-        &mut prefix,
-    );
+    let zero = vec![0; dimension];
+    let late = encoder.release(&zero, RoundNoise::Drawn(&zero), &mut decoder, &mut prefix);
     assert!(late.is_err());
 }
