@@ -1,5 +1,5 @@
--- Decisions with random contexts and ids: init(token, patience, timed), one request after the other
--- per connection. One that was turned away is followed by a pause of `patience` milliseconds; if
+-- Decisions with random contexts and ids: init(token, patience, timed, pause), one request after the
+-- other per connection, up to twice `pause` milliseconds apart. One that was turned away is followed by a pause of `patience` milliseconds; if
 -- `timed`, decisions that were answered are timed apart from what was turned away.
 local ffi = require("ffi")
 ffi.cdef("struct moment { long s; long ns; }; int clock_gettime(int, struct moment *);")
@@ -29,7 +29,7 @@ function init(args)
   times = {}
   asked, is_timed = 0, args[3] == "timed"
   start = math.random(0, 2 ^ 30)
-  local patience, pauses = tonumber(args[2] or 0), 0
+  local patience, pauses, pause = tonumber(args[2] or 0), 0, tonumber(args[4] or 0)
   if patience > 0 then
     -- Which connection pauses is not known here; how many do is.
     turned_away = function() pauses = pauses + 1 end
@@ -40,6 +40,9 @@ function init(args)
     end
   else
     turned_away = function() end
+  end
+  if pause > 0 then
+    delay = function() return math.random(0, 2 * pause) end
   end
 end
 

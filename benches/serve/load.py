@@ -114,10 +114,10 @@ class Server:
         self.process.wait(timeout=120)
 
 
-def wrk(server, token, connections, seconds, patience=0, timed=False):
+def wrk(server, token, connections, seconds, patience=0, timed=False, pause=0):
     command = ["wrk", "-t2", f"-c{connections}", f"-d{seconds}s", "--timeout", "30s"]
     command += ["-s", str(HERE / "decide.lua"), f"http://127.0.0.1:{server.port}", "--", token]
-    command += [str(patience), "timed" if timed else ""]
+    command += [str(patience), "timed" if timed else "", str(pause)]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     line = next(line for line in result.stdout.splitlines() if line.startswith("RESULT "))
     return json.loads(line.removeprefix("RESULT "))
@@ -135,15 +135,16 @@ def at(before, after, share):
     return round(1000 * lower, 2)
 
 
-# What is tried, connections, and milliseconds of a pause after 503 (which says Retry-After: 1).
-# Where some are turned away, decisions are timed apart.
+# What is tried, connections, milliseconds of a pause after 503 (which says Retry-After: 1), and of
+# one after every answer, on average. Where some are turned away, decisions are timed apart.
 STEPS = [
-    ("few", 16, 0),
-    ("some", 64, 0),
-    ("usual", 256, 0),
-    ("ten times", 2560, 0),
-    ("ten times, patient", 2560, 1000),
-    ("after", 256, 0),
+    ("few", 16, 0, 0),
+    ("some", 64, 0, 0),
+    ("usual", 256, 0, 0),
+    ("half of what it can", 256, 0, 22),
+    ("ten times", 2560, 0, 0),
+    ("ten times, patient", 2560, 1000, 0),
+    ("after", 256, 0, 0),
 ]
 
 
@@ -161,10 +162,10 @@ def under_load(program, folder, seconds, disk, environment=None):
     server.call("PUT", "/v1/models/banner", MODEL)
     token = server.call("POST", "/v1/tenants/main/tokens", {"role": "client"})["token"]
     wrk(server, token, 64, 2)
-    for step, connections, patience in STEPS:
+    for step, connections, patience, pause in STEPS:
         before, used = server.syncs(), server.processor()
         slots = server.call("GET", "/v1/models/banner")["slots"]
-        told = wrk(server, token, connections, seconds, patience, connections > 256)
+        told = wrk(server, token, connections, seconds, patience, connections > 256, pause)
         time.sleep(1)
         after, used = server.syncs(), server.processor() - used
         taken = server.call("GET", "/v1/models/banner")["slots"] - slots
