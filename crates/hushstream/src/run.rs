@@ -141,8 +141,8 @@ pub(crate) fn check_room(learner: &Learner) -> Result<()> {
         refuse!("name the ledger that the program holds: `on`");
     };
     let method = Chosen::new(learner)?.method;
-    let (charge, ledger) = (method.charge()?, shared.look());
-    let allowed = ledger.allows(charge, method.scope());
+    let ((charge, scope), ledger) = (method.price()?, shared.look());
+    let allowed = ledger.allows(charge, scope);
     allowed.map_err(|error| budget::refusal(&ledger, charge, error))
 }
 

@@ -53,12 +53,9 @@ fn run_error(error: SumError) -> Error {
 impl Opens for Statistical {
     type Session = Begun;
 
-    fn charge(&self) -> Result<Price> {
-        Ok(self.planned.plan.charge()?)
-    }
-
-    fn scope(&self) -> Scope {
-        self.planned.plan.scope()
+    fn price(&self) -> Result<(Price, Scope)> {
+        let plan = &self.planned.plan;
+        Ok((plan.charge()?, plan.scope()))
     }
 
     fn planned(&self) -> u64 {
