@@ -1,6 +1,7 @@
 //! Two neighbouring streams, one mechanism, and what an attacker sees of it.
 
 use crate::AuditError;
+use hushstream_account::Adjacency;
 use hushstream_arena::{Dice, in_parallel};
 
 /// Which of two neighbouring streams is played.
@@ -18,6 +19,14 @@ impl World {
         match self {
             Self::Left => -1.0,
             Self::Right => 1.0,
+        }
+    }
+
+    /// How much a canary pulls; nothing is the null record.
+    pub(crate) fn pull(self, adjacency: Adjacency) -> Option<f64> {
+        match (adjacency, self) {
+            (Adjacency::ZeroOut, Self::Left) => None,
+            _ => Some(self.sign()),
         }
     }
 }
