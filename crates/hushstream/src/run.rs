@@ -560,7 +560,7 @@ fn test(learner: &Learner, layout: &Layout) -> Result<Option<Reader>> {
         reader = reader.coded()?;
     }
     if reader.layout() != layout {
-        refuse!("{file} has other columns than the data that is learned from");
+        refuse!("{file} has other columns than the training data");
     }
     Ok(Some(reader))
 }

@@ -106,7 +106,7 @@ impl Opens for Statistical {
         };
         let mut sum = back.run;
         if *sum.plan() != plan {
-            refuse!("the run in the state folder was planned otherwise: give the same flags");
+            refuse!("the run in the state folder has other flags: give the same ones");
         }
         sum.keep_note();
         let told = match back.outcome {

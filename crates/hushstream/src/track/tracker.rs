@@ -353,6 +353,23 @@ pub(crate) struct Prepared {
 }
 
 /// Running statistics of rows of the program.
+///
+/// ```
+/// use hushstream::prelude::*;
+///
+/// let mut hours: Tracking = Tracker::by_ticks(7)
+///     .sum("hours", 0.0..24.0)
+///     .budget(Budget::approx(1.0, 1e-6)?)
+///     .adjacency(ReplaceOne)
+///     .simulated(7)
+///     .start()?;
+/// hours.add(&[("hours", Value::Number(8.0))])?;
+/// hours.add(&[("hours", Value::Text("eight"))])?; // cannot be read: an empty record, which counts
+/// let table = hours.tick()?; // on disk, paid for: free to be published
+/// assert_eq!((hours.ticks(), hours.records()), (1, 2));
+/// assert!(table.value().get(Span::Beginning, &[], "sum hours").is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Tracking {
     book: Book,
     /// None where a layout was given: rows then come from other machines.
