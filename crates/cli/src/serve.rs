@@ -14,12 +14,13 @@ pub(crate) struct Arguments {
     /// The folder for everything that the server stores. It is private, as secret as the data.
     #[arg(long, default_value = "hushstream-data")]
     data: PathBuf,
-    /// A PostgreSQL database that several nodes share, instead of the store in the folder: an address
-    /// such as postgres://user@host/name. If it has a password, use HUSHSTREAM_STORE instead.
+    /// A PostgreSQL database that several nodes share, instead of the store in the folder: an
+    /// address such as postgres://user@host/name. If it has a password, use HUSHSTREAM_STORE
+    /// instead.
     #[arg(long, value_name = "ADDRESS")]
     store: Option<String>,
-    /// Let a node without a witness join a shared store that has ledgers. State how you know that the
-    /// database is the newest; the audit log keeps the reason.
+    /// Let a node without a witness join a shared store that has ledgers. State how you know that
+    /// the database is the newest; the audit log keeps the reason.
     #[arg(long, value_name = "REASON")]
     join: Option<String>,
     /// The address to listen on. Unless it is loopback, put a proxy with TLS in front of it.
@@ -31,7 +32,8 @@ pub(crate) struct Arguments {
     /// Serve no metrics and no health checks.
     #[arg(long)]
     no_ops: bool,
-    /// The file of the master key; by default `master.key` in the folder, created at the first start.
+    /// The file of the master key; by default `master.key` in the folder, created at the first
+    /// start.
     #[arg(long, value_name = "FILE", conflicts_with = "key_command")]
     key_file: Option<PathBuf>,
     /// A command that prints the master key, for example from a key service.

@@ -19,7 +19,8 @@ use hushstream_noise::{Instance, Key, Source};
 /// `Error` the reasons for a refusal.
 ///
 /// ```
-/// use hushstream_mechanism::{Ledger, Mechanism, PendingOf, Private, PromiseOf, ReleaseOf, Released};
+/// use hushstream_mechanism::{Ledger, Mechanism, Private, Released};
+/// use hushstream_mechanism::{PendingOf, PromiseOf, ReleaseOf};
 ///
 /// /// Syncs, and releases what waited: the same for every mechanism.
 /// fn leave<M: Mechanism>(

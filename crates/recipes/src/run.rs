@@ -32,7 +32,8 @@ pub type Asked<M> = (usize, Option<PendingOf<M>>);
 /// use hushstream_recipes::{Advice, ExpertsPlayer, ExpertsRequest, Player, RecipeName};
 ///
 /// fn sizes<P: Player>(recipe: &P::Recipe) -> String {
-///     format!("{}: {} records, {} in an item", P::name(recipe), P::rounds(recipe), P::batch(recipe))
+///     let (rounds, batch) = (P::rounds(recipe), P::batch(recipe));
+///     format!("{}: {rounds} records, {batch} in an item", P::name(recipe))
 /// }
 ///
 /// let recipe = ExpertsRequest {

@@ -194,8 +194,8 @@ pub(crate) struct Data {
     /// Read the rows in an order drawn from this public seed; the file is held in memory.
     #[arg(long)]
     pub(crate) shuffle: Option<u64>,
-    /// Number of passes over the records of a file. By default 1, or 20 for a file of at most 100,000
-    /// records from which only curves are learned.
+    /// Number of passes over the records of a file. By default 1, or 20 for a file of at most
+    /// 100,000 records from which only curves are learned.
     #[arg(long)]
     pub(crate) passes: Option<u64>,
 }
@@ -311,8 +311,8 @@ pub(crate) struct Method {
     /// target.
     #[arg(long, value_parser = finite)]
     pub(crate) radius: Option<f64>,
-    /// Start afresh after this many rounds, for streams that drift: experts and bandits. Each season
-    /// has the whole budget.
+    /// Start afresh after this many rounds, for streams that drift: experts and bandits. Each
+    /// season has the whole budget.
     #[arg(long, value_parser = count)]
     pub(crate) restart_every: Option<u64>,
     /// Strong convexity H, or α of least squares.

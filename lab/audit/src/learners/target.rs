@@ -155,8 +155,8 @@ impl Target {
         places
     }
 
-    /// The items of a person's records, from `place` on: as close together as they may be, where they
-    /// share the most nodes.
+    /// The items of a person's records, from `place` on: as close together as they may be, where
+    /// they share the most nodes.
     pub(super) fn canaries(&self, place: u64) -> Vec<u64> {
         let items = (0..self.records_a_person).map(|k| (place + k).min(self.releases));
         items.collect()
