@@ -8,6 +8,7 @@ use crate::run::Run;
 use crate::shared::SharedLedger;
 use crate::state::{Keeper, KeySeal};
 use hushstream_account::{Adjacency, Budget};
+use hushstream_mechanism::Participation;
 use hushstream_pictures::numbers::delta;
 use hushstream_read::{Layout, SchemaSpec, Task};
 use hushstream_recipes::{RecipeName, Wishes};
@@ -291,6 +292,17 @@ impl<L: Listener + ?Sized> Listener for &mut L {
 }
 
 impl Privacy {
+    /// Who contributes how often.
+    pub(crate) fn participation(&self) -> Participation {
+        match self.max_per_person {
+            Some(most) => Participation::PerPerson {
+                most,
+                separation: self.min_separation,
+            },
+            None => Participation::OncePerRecord,
+        }
+    }
+
     pub(crate) fn stated_adjacency(&self) -> Result<Adjacency> {
         self.adjacency.ok_or_else(|| {
             Error::refused("state the neighbouring relation, ReplaceOne or ZeroOut: ‹adjacency›")

@@ -12,8 +12,8 @@ use crate::released::Released;
 use crate::state::Card;
 use crate::{data, opening};
 use hushstream_account::{Adjacency, Budget, Guarantee};
+use hushstream_mechanism::OperatorOnly;
 use hushstream_mechanism::sums::{Noise, Opener, SumKind};
-use hushstream_mechanism::{OperatorOnly, Participation};
 use hushstream_read::{Encoder, Fields, Layout, SchemaSpec};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -318,13 +318,7 @@ impl Tracker {
             ticks,
             budget: Budget::approx(privacy.epsilon, privacy.delta)?,
             adjacency: privacy.stated_adjacency()?,
-            participation: match privacy.max_per_person {
-                Some(most) => Participation::PerPerson {
-                    most,
-                    separation: privacy.min_separation,
-                },
-                None => Participation::OncePerRecord,
-            },
+            participation: privacy.participation(),
             sum: self.learner.wishes.sum,
             noise: self.learner.wishes.noise,
         };
