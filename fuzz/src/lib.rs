@@ -25,6 +25,13 @@ use std::sync::LazyLock;
 use std::{fmt, fs, io};
 
 /// Something broken, for the code that reads it.
+///
+/// ```
+/// for number in 0..3 {
+///     let broken = hushstream_fuzz::draw(1, number);
+///     assert!(broken.check().is_ok(), "{broken}");
+/// }
+/// ```
 pub trait Broken: fmt::Display + RefUnwindSafe {
     /// Whether it is taken as it is; what must hold and does not is told.
     ///

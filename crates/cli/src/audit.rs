@@ -68,8 +68,8 @@ pub(crate) struct Arguments {
     /// Write the table and the pictures to this HTML file.
     #[arg(long)]
     html: Option<PathBuf>,
-    /// Write what each row's attack made of its proving runs to this folder, for other auditors:
-    /// 1.csv for the first row, one pair of runs a line.
+    /// Write the scores of each row's proving runs to this folder, for other auditors: 1.csv for
+    /// the first row, one pair of runs per line.
     #[arg(long)]
     scores: Option<PathBuf>,
 }

@@ -16,7 +16,7 @@ pub(crate) struct Completions {
 /// Arguments of `man`.
 #[derive(Args)]
 pub(crate) struct Man {
-    /// The folder, which is made if need be.
+    /// The folder; created if it does not exist.
     folder: PathBuf,
 }
 

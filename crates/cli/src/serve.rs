@@ -11,34 +11,36 @@ use std::path::PathBuf;
 /// Flags of the command.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The folder of everything that is kept: private, and as secret as the data.
+    /// The folder for everything that the server stores. It is private, as secret as the data.
     #[arg(long, default_value = "hushstream-data")]
     data: PathBuf,
-    /// A PostgreSQL that several nodes share, in the place of the store in the folder: an address
-    /// such as postgres://user@host/name. With a password, state it as HUSHSTREAM_STORE instead.
+    /// A PostgreSQL database that several nodes share, instead of the store in the folder: an
+    /// address such as postgres://user@host/name. If it has a password, use HUSHSTREAM_STORE
+    /// instead.
     #[arg(long, value_name = "ADDRESS")]
     store: Option<String>,
-    /// Lets a node without a witness join a shared store that has ledgers, and says why it is known
-    /// to be the newest: the reason is stored, and in the audit log.
+    /// Let a node without a witness join a shared store that has ledgers. State how you know that
+    /// the database is the newest; the audit log keeps the reason.
     #[arg(long, value_name = "REASON")]
     join: Option<String>,
-    /// Where requests come; behind a proxy that speaks TLS, unless it is loopback.
+    /// The address to listen on. Unless it is loopback, put a proxy with TLS in front of it.
     #[arg(long, default_value = "127.0.0.1:7070")]
     listen: SocketAddr,
-    /// Where metrics and health are asked for, without a token.
+    /// The address of metrics and health checks, which need no token.
     #[arg(long, default_value = "127.0.0.1:7071")]
     ops: SocketAddr,
-    /// No address for metrics and health.
+    /// Serve no metrics and no health checks.
     #[arg(long)]
     no_ops: bool,
-    /// The file of the master key; by default `master.key` in the folder, made at the first start.
+    /// The file of the master key; by default `master.key` in the folder, created at the first
+    /// start.
     #[arg(long, value_name = "FILE", conflicts_with = "key_command")]
     key_file: Option<PathBuf>,
-    /// A command that prints the master key: it may ask a key service.
+    /// A command that prints the master key, for example from a key service.
     #[arg(long, value_name = "COMMAND")]
     key_command: Option<String>,
-    /// A file outside of the folder that notices an old copy of it, or a folder where nodes share a
-    /// store; by default beside the folder.
+    /// A file outside of the data folder that reveals an old copy of it; for nodes that share a
+    /// store, a folder. By default next to the data folder.
     #[arg(long, value_name = "FILE")]
     witness: Option<PathBuf>,
     /// The folder is a restored copy: answer from what was published, and learn nothing.
@@ -52,25 +54,25 @@ pub(crate) struct Arguments {
     #[cfg(feature = "tls")]
     #[arg(long, value_name = "FILE", requires = "tls_certificate")]
     tls_key: Option<PathBuf>,
-    /// Origins whose pages may call, for deciding at the edge.
+    /// Origins whose web pages may call the API, to decide in the browser.
     #[arg(long, value_name = "ORIGIN")]
     cors: Vec<String>,
-    /// Decisions per second that one token may ask for; more get 429. No limit if not stated.
+    /// Decisions per second for each token; further requests get 429. By default no limit.
     #[arg(long, value_name = "NUMBER")]
     rate: Option<u32>,
     /// Threads that learn; by default one per core.
     #[arg(long)]
     workers: Option<usize>,
-    /// Runs and ledgers that are open at the same time; others are opened when a batch closes.
+    /// Number of runs and ledgers kept open; others are opened when a batch closes.
     #[arg(long, value_name = "NUMBER", default_value = "256")]
     open: usize,
-    /// Models whose newest release is kept in memory.
+    /// Number of models whose newest release is kept in memory.
     #[arg(long, value_name = "NUMBER", default_value = "4096")]
     answering: usize,
     /// Allow models whose noise comes from a seed: for experiments, it protects nobody.
     #[arg(long)]
     insecure_simulated: bool,
-    /// Start a seeded stream that decides, with simulated noise, so that there is something to see.
+    /// Start a stream of made-up visitors, with simulated noise, to see the server at work.
     #[arg(long)]
     demo: bool,
 }

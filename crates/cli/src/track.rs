@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     /// Number of ticks; by default those of the file are counted.
     #[arg(long, value_parser = count)]
     ticks: Option<u64>,
-    /// Count records. Counts are always part of a table, so this asks for nothing else.
+    /// Count records. Every table has counts; with this flag alone it has nothing else.
     #[arg(long)]
     count: bool,
     /// The sum of a column between public bounds: name=low:high.
@@ -59,14 +59,14 @@ pub(crate) struct Arguments {
     /// Quantiles of every histogram, separated by commas, as 0.5,0.9.
     #[arg(long, value_delimiter = ',', value_parser = finite)]
     quantile: Vec<f64>,
-    /// A column of public categories, by which everything is told apart: name=A|B|C. Several make a
-    /// group of every combination.
+    /// Group by a column of public categories: name=A|B|C. Several columns make one group for each
+    /// combination.
     #[arg(long)]
     group: Vec<String>,
-    /// Also show the last so many ticks.
+    /// Also show statistics over this many most recent ticks.
     #[arg(long, value_parser = count)]
     last: Vec<u64>,
-    /// Also show statistics in which every tick counts for so much of the one after it, as 0.9.
+    /// Also show decayed statistics: a tick counts this much of the next one, as 0.9.
     #[arg(long, value_parser = finite)]
     decay: Vec<f64>,
     /// The probability that an interval holds the truth.

@@ -61,7 +61,7 @@ pub fn open(
     let said = || format!("cannot use the ledger {}", path.display());
     if learner.output.resume && !path.exists() {
         refuse!(
-            "the ledger {} is not there: a run goes on only with the ledger that it was paid from",
+            "the ledger {} does not exist: a run resumes only with the ledger that paid for it",
             path.display()
         );
     }

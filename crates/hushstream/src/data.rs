@@ -7,7 +7,7 @@ use hushstream_account::Budget;
 use hushstream_mechanism::decisions::Outcomes;
 use hushstream_mechanism::feedback::Reading;
 use hushstream_mechanism::losses::Link;
-use hushstream_mechanism::{Participation, Probability, Yardstick};
+use hushstream_mechanism::{Probability, Yardstick};
 use hushstream_read::{Encoding, Format, Input, Layout, Reader, SchemaSpec, Space, TargetKind};
 use hushstream_recipes::{LearnsFrom, RecipeName, Situation, Task};
 use std::io::Cursor;
@@ -314,13 +314,7 @@ pub fn situation(
         horizon_unknown: privacy.horizon_unknown,
         budget: Budget::approx(privacy.epsilon, privacy.delta)?,
         adjacency: privacy.stated_adjacency()?,
-        participation: match privacy.max_per_person {
-            Some(most) => Participation::PerPerson {
-                most,
-                separation: privacy.min_separation,
-            },
-            None => Participation::OncePerRecord,
-        },
+        participation: privacy.participation(),
     })
 }
 

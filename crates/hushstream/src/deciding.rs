@@ -111,7 +111,7 @@ impl Run {
     /// columns; a disk that fails.
     pub fn decide(&mut self, context: &(impl Row + ?Sized)) -> Result<AskerOnly<Decision>, Error> {
         if !self.asked.is_open {
-            refuse!("this run learns from rows that tell their outcome: use `learn`");
+            refuse!("rows of this run already hold their outcome: use `learn`");
         }
         self.close_due()?;
         let slot = self.next_slot();
@@ -122,7 +122,7 @@ impl Run {
             );
         }
         let Some(encoder) = &mut self.encoder else {
-            refuse!("these rows have no names of columns, and a context needs them");
+            refuse!("these rows have no column names, which a context needs");
         };
         let sealed = encoder.record(context)?;
         let Some(drawn) = self.learning.decide(&sealed.record, slot)? else {
@@ -264,7 +264,7 @@ impl Run {
         let asked = &self.asked;
         let Some(arm) = asked.arms.iter().position(|arm| arm == action) else {
             refuse!(
-                "an action is none of this run's; there are: {}",
+                "an action is not one of this run's: {}",
                 asked.arms.join(", ")
             );
         };
@@ -274,7 +274,7 @@ impl Run {
         let rewards = asked.rewards;
         let reward = reward.map(|reward| scaled(reward, rewards)).transpose()?;
         let Some(encoder) = &mut self.encoder else {
-            refuse!("these rows have no names of columns, and a context needs them");
+            refuse!("these rows have no column names, which a context needs");
         };
         let sealed = encoder.record(context)?;
         self.close(sealed, (arm, probability), reward)
@@ -306,7 +306,7 @@ impl Run {
     /// Refuses slots of a program that keeps them itself, where they do not fit.
     fn check_feed(&self) -> Result<()> {
         if !self.asked.is_open {
-            refuse!("this run learns from rows that tell their outcome: use `learn`");
+            refuse!("rows of this run already hold their outcome: use `learn`");
         }
         if !self.asked.slots.is_empty() {
             refuse!(

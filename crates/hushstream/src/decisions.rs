@@ -12,6 +12,27 @@ use std::fmt;
 
 /// The answer to one person's question. It depends on that person's context: tell it to that person
 /// and to nobody else.
+///
+/// ```
+/// use hushstream::prelude::*;
+///
+/// let mut run = Learner::decide(["red", "green"])
+///     .features(2)
+///     .records(100)
+///     .budget(Budget::approx(8.0, 1e-6)?)
+///     .adjacency(ReplaceOne)
+///     .simulated(7)
+///     .start()?;
+/// for person in 0..100 {
+///     let context = [f64::from(person % 2), 0.5];
+///     let answer = run.decide(&context)?;
+///     let decision: &Decision = answer.for_the_asker();
+///     let liked = decision.action == if person % 2 == 1 { "red" } else { "green" };
+///     let id = decision.id;
+///     run.reward(id, if liked { 1.0 } else { 0.0 })?;
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
     /// Its number, by which [`Run::reward`](crate::Run::reward) names it.

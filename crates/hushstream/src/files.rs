@@ -2,7 +2,7 @@
 
 use crate::error::{Context, Result, refuse};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// An unfinished file. [`WholeFile::finish`] puts it in place atomically; dropping it earlier
@@ -148,6 +148,66 @@ fn real(path: &Path) -> PathBuf {
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         folder.join(path.file_name().unwrap_or_default())
     })
+}
+
+/// Bytes per write: a line has hundreds of small pieces, and there may be one line per round.
+const ROOM: usize = 1 << 18;
+
+/// A file of lines. A resumed run goes on after the last whole entry: a torn one is cut.
+pub(crate) struct LineFile {
+    path: PathBuf,
+    file: BufWriter<File>,
+}
+
+impl LineFile {
+    /// A new file, or the one of a run that is resumed. `ends` reads every line, and tells whether
+    /// an entry ends with it. If it refuses one, the file stays as it was.
+    pub(crate) fn open(
+        path: &Path,
+        resume: bool,
+        mut ends: impl FnMut(&[u8]) -> Result<bool>,
+    ) -> Result<Self> {
+        let said = || cannot_write(path);
+        let mut file = OpenOptions::new()
+            .create(true)
+            .truncate(!resume)
+            .read(true)
+            .write(true)
+            .open(path)
+            .with_context(said)?;
+        let (mut length, mut whole) = (0, 0);
+        let mut reader = BufReader::new(&file);
+        let mut line = Vec::new();
+        while reader.read_until(b'\n', &mut line).with_context(said)? > 0 && line.ends_with(b"\n") {
+            length += line.len() as u64;
+            if ends(&line)? {
+                whole = length;
+            }
+            line.clear();
+        }
+        file.set_len(whole).with_context(said)?;
+        file.seek(SeekFrom::End(0)).with_context(said)?;
+        Ok(Self {
+            path: path.to_owned(),
+            file: BufWriter::with_capacity(ROOM, file),
+        })
+    }
+
+    /// Writes some lines.
+    pub(crate) fn write(
+        &mut self,
+        lines: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+    ) -> Result<()> {
+        lines(&mut self.file).with_context(|| cannot_write(&self.path))
+    }
+
+    /// Makes all lines durable.
+    pub(crate) fn sync(&mut self) -> Result<()> {
+        self.file
+            .flush()
+            .and_then(|()| self.file.get_ref().sync_data())
+            .with_context(|| cannot_write(&self.path))
+    }
 }
 
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {

@@ -8,6 +8,7 @@ use crate::run::Run;
 use crate::shared::SharedLedger;
 use crate::state::{Keeper, KeySeal};
 use hushstream_account::{Adjacency, Budget};
+use hushstream_mechanism::Participation;
 use hushstream_pictures::numbers::delta;
 use hushstream_read::{Layout, SchemaSpec, Task};
 use hushstream_recipes::{RecipeName, Wishes};
@@ -220,6 +221,36 @@ pub struct Output {
 }
 
 /// Receives the messages of a run in progress, which may move to another thread.
+///
+/// ```
+/// use hushstream::learner::Listener;
+/// use hushstream::prelude::*;
+///
+/// #[derive(Default)]
+/// struct Log(Vec<String>);
+///
+/// impl Listener for Log {
+///     fn warn(&mut self, text: &str) {
+///         self.0.push(text.to_owned()); // for the operator only
+///     }
+/// }
+///
+/// # let folder = std::env::temp_dir().join(format!("listener-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// # let file = folder.join("rows.csv");
+/// # std::fs::write(&file, "x,y\n".to_owned() + &"0.5,1\n0.1,0\n".repeat(500))?;
+/// let mut learner = Learner::classify()
+///     .schema("target = 'y'\nbounds = { x = [0, 1] }".parse()?)
+///     .budget(Budget::approx(1.0, 1e-6)?)
+///     .adjacency(ReplaceOne)
+///     .simulated(7);
+/// learner.data.file = file.display().to_string();
+/// let mut log = Log::default();
+/// let outcome = learner.learn_heard(&mut log)?;
+/// assert_eq!(outcome.rounds, 1000);
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Listener: Send {
     /// A message from public numbers and names of files.
     fn say(&mut self, _text: &str) {}
@@ -261,6 +292,17 @@ impl<L: Listener + ?Sized> Listener for &mut L {
 }
 
 impl Privacy {
+    /// Who contributes how often.
+    pub(crate) fn participation(&self) -> Participation {
+        match self.max_per_person {
+            Some(most) => Participation::PerPerson {
+                most,
+                separation: self.min_separation,
+            },
+            None => Participation::OncePerRecord,
+        }
+    }
+
     pub(crate) fn stated_adjacency(&self) -> Result<Adjacency> {
         self.adjacency.ok_or_else(|| {
             Error::refused("state the neighbouring relation, ReplaceOne or ZeroOut: ‹adjacency›")

@@ -22,8 +22,8 @@ use std::sync::Arc;
 pub(crate) trait Opens {
     type Session;
 
-    fn charge(&self) -> Result<Price>;
-    fn scope(&self) -> Scope;
+    /// What it takes from a ledger, and whom that protects.
+    fn price(&self) -> Result<(Price, Scope)>;
     /// Its planned length, as the card of a state folder has it.
     fn planned(&self) -> u64;
     /// The first tick, as the card has it.
@@ -39,12 +39,8 @@ pub(crate) trait Opens {
 impl Opens for dyn Method + '_ {
     type Session = Box<dyn Session>;
 
-    fn charge(&self) -> Result<Price> {
-        Method::charge(self)
-    }
-
-    fn scope(&self) -> Scope {
-        Method::scope(self)
+    fn price(&self) -> Result<(Price, Scope)> {
+        Method::price(self)
     }
 
     fn planned(&self) -> u64 {
@@ -277,7 +273,8 @@ fn held<M: Opens + ?Sized>(
     if let Some(shared) = &learner.privacy.shared {
         return Ok(shared.clone());
     }
-    let ledger = budget::open(learner, method.charge()?, method.scope(), listener)?;
+    let (charge, scope) = method.price()?;
+    let ledger = budget::open(learner, charge, scope, listener)?;
     Ok(SharedLedger::new(ledger))
 }
 
@@ -287,11 +284,11 @@ fn affordable<M: Opens + ?Sized>(
     method: &M,
     listener: &mut dyn Listener,
 ) -> Result<(SharedLedger, u64)> {
-    let charge = method.charge()?;
+    let (charge, scope) = method.price()?;
     let shared = held(learner, method, listener)?;
     let ledger = shared.look();
     ledger
-        .allows(charge, method.scope())
+        .allows(charge, scope)
         .map_err(|error| budget::refusal(&ledger, charge, error))?;
     let next = ledger.next_number();
     drop(ledger);
@@ -299,9 +296,9 @@ fn affordable<M: Opens + ?Sized>(
 }
 
 fn debit<M: Opens + ?Sized>(ledger: &mut Ledger, method: &M) -> Result<Grant> {
-    let charge = method.charge()?;
+    let (charge, scope) = method.price()?;
     ledger
-        .debit(charge, method.scope())
+        .debit(charge, scope)
         .map_err(|error| budget::refusal(ledger, charge, error))
 }
 

@@ -3,11 +3,10 @@
 //! not written twice. Every line carries the version of the format.
 
 use crate::error::{Context, Result, refuse};
-use crate::files::cannot_write;
+use crate::files::LineFile;
 use serde::{Deserialize, Serialize};
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::Path;
 
 #[derive(Serialize)]
 struct Line<'a, C> {
@@ -27,32 +26,18 @@ struct Numbered {
 /// Lines before version 1 had no version.
 const VERSION: u32 = 1;
 
-/// Bytes per write: a line has hundreds of small pieces, and there may be one line per round.
-const ROOM: usize = 1 << 18;
-
 /// The open file.
 pub(crate) struct Releases {
-    path: PathBuf,
-    file: BufWriter<File>,
+    file: LineFile,
     last: u64,
 }
 
 impl Releases {
     /// A new file, or the one of a run that is resumed.
     pub(crate) fn open(path: &Path, resume: bool) -> Result<Self> {
-        let said = || cannot_write(path);
-        let mut file = OpenOptions::new()
-            .create(true)
-            .truncate(!resume)
-            .read(true)
-            .write(true)
-            .open(path)
-            .with_context(said)?;
-        let (mut last, mut whole) = (0, 0);
-        let mut reader = BufReader::new(&file);
-        let mut line = Vec::new();
-        while reader.read_until(b'\n', &mut line).with_context(said)? > 0 && line.ends_with(b"\n") {
-            let read: Numbered = serde_json::from_slice(&line)
+        let mut last = 0;
+        let file = LineFile::open(path, resume, |line| {
+            let read: Numbered = serde_json::from_slice(line)
                 .with_context(|| format!("{} is not a file of releases", path.display()))?;
             match read.version {
                 Some(VERSION) => {}
@@ -69,16 +54,9 @@ impl Releases {
                 ),
             }
             last = read.release;
-            whole += line.len() as u64;
-            line.clear();
-        }
-        file.set_len(whole).with_context(said)?;
-        file.seek(SeekFrom::End(0)).with_context(said)?;
-        Ok(Self {
-            path: path.to_owned(),
-            file: BufWriter::with_capacity(ROOM, file),
-            last,
-        })
+            Ok(true)
+        })?;
+        Ok(Self { file, last })
     }
 
     /// Writes a release, if it is new.
@@ -89,10 +67,10 @@ impl Releases {
                 release: step,
                 content,
             };
-            serde_json::to_writer(&mut self.file, &line)
-                .map_err(io::Error::from)
-                .and_then(|()| self.file.write_all(b"\n"))
-                .with_context(|| cannot_write(&self.path))?;
+            self.file.write(|file| {
+                serde_json::to_writer(&mut *file, &line)?;
+                file.write_all(b"\n")
+            })?;
             self.last = step;
         }
         Ok(())
@@ -101,10 +79,7 @@ impl Releases {
     /// Syncs the file: releases that the journal drops at its next checkpoint cannot be written
     /// again.
     pub(crate) fn sync(&mut self) -> Result<()> {
-        self.file
-            .flush()
-            .and_then(|()| self.file.get_ref().sync_data())
-            .with_context(|| cannot_write(&self.path))
+        self.file.sync()
     }
 }
 

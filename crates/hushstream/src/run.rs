@@ -141,8 +141,8 @@ pub(crate) fn check_room(learner: &Learner) -> Result<()> {
         refuse!("name the ledger that the program holds: `on`");
     };
     let method = Chosen::new(learner)?.method;
-    let (charge, ledger) = (method.charge()?, shared.look());
-    let allowed = ledger.allows(charge, method.scope());
+    let ((charge, scope), ledger) = (method.price()?, shared.look());
+    let allowed = ledger.allows(charge, scope);
     allowed.map_err(|error| budget::refusal(&ledger, charge, error))
 }
 
@@ -560,7 +560,7 @@ fn test(learner: &Learner, layout: &Layout) -> Result<Option<Reader>> {
         reader = reader.coded()?;
     }
     if reader.layout() != layout {
-        refuse!("{file} has other columns than the data that is learned from");
+        refuse!("{file} has other columns than the training data");
     }
     Ok(Some(reader))
 }

@@ -87,7 +87,7 @@ impl Card {
         let text = content(folder, keeper, CARD)
             .with_context(|| format!("no run to resume: cannot read {}", path.display()))?;
         let card: Self = serde_json::from_slice(&text)
-            .with_context(|| format!("{} is not the card of a state folder", path.display()))?;
+            .with_context(|| format!("{} does not describe a run", path.display()))?;
         if card.format != FORMAT || card.version != VERSION {
             refuse!(
                 "{} has version {}, and this program reads version {VERSION}: finish the run with \
@@ -112,6 +112,38 @@ fn without(flags: &[String], others: &[String]) -> String {
 
 /// Seals the key of a run before it is stored in its state folder: for programs that keep keys
 /// under a master key. What it opens must be what it sealed.
+///
+/// ```
+/// use hushstream::{KeySeal, Result, prelude::*};
+/// use std::sync::Arc;
+///
+/// /// A real program encrypts with a master key, and authenticates.
+/// struct Flipped;
+///
+/// impl KeySeal for Flipped {
+///     fn seal(&self, key: &[u8]) -> Result<Vec<u8>> {
+///         Ok(key.iter().map(|byte| !byte).collect())
+///     }
+///
+///     fn open(&self, sealed: &[u8]) -> Result<Vec<u8>> {
+///         self.seal(sealed)
+///     }
+/// }
+///
+/// # let folder = std::env::temp_dir().join(format!("key-seal-{}", std::process::id()));
+/// let learner = Learner::classify()
+///     .features(2)
+///     .records(100)
+///     .budget(Budget::approx(1.0, 1e-6)?)
+///     .adjacency(ReplaceOne)
+///     .simulated(7)
+///     .state(&folder)
+///     .seal(Arc::new(Flipped));
+/// learner.clone().start()?.learn(&[0.1, 0.2, 1.0])?;
+/// assert!(learner.resume()?.resumed().is_some());
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait KeySeal: Send + Sync {
     /// Seals a key.
     ///
@@ -128,6 +160,36 @@ pub trait KeySeal: Send + Sync {
 
 /// Keeps the state of a run in the place of a folder, as contents with names: for programs whose
 /// state is in a database. It must let one run at a time write, as the lock of a folder does.
+///
+/// ```
+/// use hushstream::mechanism::{FileStorage, Storage};
+/// use hushstream::{Keeper, prelude::*};
+/// use std::path::PathBuf;
+/// use std::sync::Arc;
+///
+/// /// Files whose names begin with the name of the run. Each is locked while it is open.
+/// struct Prefixed(PathBuf);
+///
+/// impl Keeper for Prefixed {
+///     fn open(&self, name: &str) -> std::io::Result<Box<dyn Storage>> {
+///         Ok(Box::new(FileStorage::open(self.0.with_extension(name))?))
+///     }
+/// }
+///
+/// # let folder = std::env::temp_dir().join(format!("keeper-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// let learner = Learner::classify()
+///     .features(2)
+///     .records(100)
+///     .budget(Budget::approx(1.0, 1e-6)?)
+///     .adjacency(ReplaceOne)
+///     .simulated(7)
+///     .kept("flights", Arc::new(Prefixed(folder.join("flights"))));
+/// learner.clone().start()?.learn(&[0.1, 0.2, 1.0])?;
+/// assert!(learner.resume()?.resumed().is_some());
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Keeper: Send + Sync {
     /// The content of this name, empty if there is none.
     ///

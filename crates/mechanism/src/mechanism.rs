@@ -17,6 +17,21 @@ use hushstream_noise::{Instance, Key, Source};
 /// `Plan` is everything fixed before any data. `Given` is what a resume needs and a journal cannot
 /// store (a loss, a learner). `Release` is the type of a release, `Promise` the kind of guarantee,
 /// `Error` the reasons for a refusal.
+///
+/// ```
+/// use hushstream_mechanism::{Ledger, Mechanism, Private, Released};
+/// use hushstream_mechanism::{PendingOf, PromiseOf, ReleaseOf};
+///
+/// /// Syncs, and releases what waited: the same for every mechanism.
+/// fn leave<M: Mechanism>(
+///     run: &mut Private<M>,
+///     ledger: &mut Ledger,
+///     waiting: Vec<PendingOf<M>>,
+/// ) -> Result<Vec<Released<ReleaseOf<M>, PromiseOf<M>>>, M::Error> {
+///     run.sync(ledger)?;
+///     Ok(waiting.into_iter().filter_map(|pending| run.publish(pending).ok()).collect())
+/// }
+/// ```
 pub trait Mechanism: Machine {}
 
 impl<M: Machine> Mechanism for M {}

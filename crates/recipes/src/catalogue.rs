@@ -27,6 +27,16 @@ use std::str::FromStr;
 macro_rules! recipes {
     ($($(#[$doc:meta])* $name:ident = $entry:path,)*) => {
         /// A recipe's name, as its paper has it.
+        ///
+        /// ```
+        /// use hushstream_recipes::RecipeName;
+        ///
+        /// let recipe: RecipeName = "pftal-convex".parse()?;
+        /// assert_eq!(recipe, RecipeName::PftalConvex);
+        /// assert_eq!(recipe.to_string(), recipe.entry().name);
+        /// println!("{}", recipe.entry().source); // paper and algorithm
+        /// # Ok::<(), String>(())
+        /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum RecipeName {
             $($(#[$doc])* $name,)*

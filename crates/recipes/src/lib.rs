@@ -8,6 +8,7 @@
 
 mod any;
 mod bandits;
+mod baseline;
 mod catalogue;
 mod choose;
 mod decisions;
@@ -27,6 +28,7 @@ pub use any::{AnyRecipe, AnyRequest};
 pub use bandits::{
     Actions, ArmEstimate, BanditPlayer, BanditRecipe, BanditRequest, BanditRun, BanditShadow, Turn,
 };
+pub use baseline::Baseline;
 pub use catalogue::{CATALOGUE, Entry, MechanismKind, RecipeName, Wish};
 pub use choose::{Choice, Situation, Task, Wishes};
 pub use decisions::{

@@ -25,6 +25,32 @@ pub type Asked<M> = (usize, Option<PendingOf<M>>);
 
 /// The public half of a recipe: it asks records, and moves on what the mechanism releases. Given
 /// its coins it is deterministic, so replayed releases bring it back to where it was.
+///
+/// ```
+/// use hushstream_account::{Adjacency, Budget};
+/// use hushstream_mechanism::Participation;
+/// use hushstream_recipes::{Advice, ExpertsPlayer, ExpertsRequest, Player, RecipeName};
+///
+/// fn sizes<P: Player>(recipe: &P::Recipe) -> String {
+///     let (rounds, batch) = (P::rounds(recipe), P::batch(recipe));
+///     format!("{}: {rounds} records, {batch} in an item", P::name(recipe))
+/// }
+///
+/// let recipe = ExpertsRequest {
+///     recipe: RecipeName::Dartboard,
+///     advice: Advice::Experts(5),
+///     rounds: Some(1000),
+///     restart: None,
+///     batch: None,
+///     board: None,
+///     budget: Budget::approx(1.0, 1e-6)?,
+///     adjacency: Adjacency::ReplaceOne,
+///     participation: Participation::OncePerRecord,
+/// }
+/// .plan()?;
+/// assert!(sizes::<ExpertsPlayer>(&recipe).starts_with("dartboard: 1000 records"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Player: Send + Sized {
     /// The recipe, with everything fixed but the data.
     type Recipe: Send;

@@ -41,7 +41,7 @@ pub struct App {
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// The store, to be read.
-    pub db: Arc<dyn Reads>,
+    pub(crate) db: Arc<dyn Reads>,
     /// The same, where several nodes share it.
     pub(crate) shared: Option<Arc<Shared>>,
     /// The store, to be written.

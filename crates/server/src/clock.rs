@@ -7,6 +7,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub type Millis = u64;
 
 /// Tells the time.
+///
+/// ```
+/// use hushstream_server::clock::{Clock, ManualClock, SystemClock};
+///
+/// let clock = ManualClock::at(1000);
+/// clock.advance(500);
+/// assert_eq!(clock.now(), 1500);
+/// assert!(SystemClock.now() > clock.now());
+/// ```
 pub trait Clock: Send + Sync {
     /// Now.
     fn now(&self) -> Millis;

@@ -33,7 +33,7 @@ impl TlsListener {
     ) -> Result<Self, StartError> {
         let wrong = |path: &Path| {
             let told = format!(
-                "{} is no PEM file of the kind that is needed",
+                "{} is not a PEM file with what TLS needs here",
                 path.display()
             );
             StartError::Refused(told)

@@ -105,6 +105,13 @@ impl ForOperator {
 }
 
 /// Whose tokens a route takes.
+///
+/// ```
+/// use hushstream_server::told::{Everybody, Operators, Who};
+///
+/// assert!(Everybody::ROLES.is_empty()); // no token is needed
+/// assert_eq!(Operators::ROLES.len(), 1);
+/// ```
 pub trait Who {
     /// The roles.
     const ROLES: &'static [Role];
@@ -141,6 +148,14 @@ who! {
 }
 
 /// An answer that these tokens may be told.
+///
+/// ```
+/// use hushstream_server::told::{ForOperator, Operators, Public, Readers, ToldTo, Who};
+///
+/// fn route<W: Who, A: ToldTo<W>>() {}
+/// route::<Readers, Public>();
+/// route::<Operators, ForOperator>();
+/// ```
 pub trait ToldTo<W: Who>: Send {
     /// The answer as it leaves.
     fn tell(self) -> Response;

@@ -14,8 +14,8 @@ use hushstream_mechanism::sums::{Noise, SumKind};
 use hushstream_mechanism::{MemoryStorage, Participation, Raw, Scoreboard, Yardstick};
 use hushstream_noise::Key;
 use hushstream_recipes::{
-    Column, DecisionsPlayer, DecisionsRecipe, DecisionsRequest, DecisionsShadow, RecipeError,
-    RecipeName,
+    Baseline, Column, DecisionsPlayer, DecisionsRecipe, DecisionsRequest, DecisionsShadow,
+    RecipeError, RecipeName,
 };
 
 /// The average reward of an arm.

@@ -1,6 +1,7 @@
 //! Two neighbouring streams, one mechanism, and what an attacker sees of it.
 
 use crate::AuditError;
+use hushstream_account::Adjacency;
 use hushstream_arena::{Dice, in_parallel};
 
 /// Which of two neighbouring streams is played.
@@ -20,6 +21,14 @@ impl World {
             Self::Right => 1.0,
         }
     }
+
+    /// How much a canary pulls; nothing is the null record.
+    pub(crate) fn pull(self, adjacency: Adjacency) -> Option<f64> {
+        match (adjacency, self) {
+            (Adjacency::ZeroOut, Self::Left) => None,
+            _ => Some(self.sign()),
+        }
+    }
 }
 
 /// A pair of neighbouring streams, played against a fresh instance of a mechanism as often as one
@@ -27,6 +36,30 @@ impl World {
 ///
 /// Everything returned by [`Duel::play`] must be what an outsider may see, or what an outsider can
 /// compute from it: only then does a bound say something about the guarantee.
+///
+/// ```
+/// use hushstream_account::Budget;
+/// use hushstream_audit::{AuditError, Duel, Effort, Target, World, audit};
+/// use hushstream_recipes::RecipeName;
+///
+/// /// A mechanism that publishes the record as it is.
+/// struct Naked;
+///
+/// impl Duel for Naked {
+///     fn name(&self) -> String {
+///         "a record without noise".to_owned()
+///     }
+///
+///     fn play(&self, world: World, _seed: u64) -> Result<Vec<f64>, AuditError> {
+///         Ok(vec![world.sign()])
+///     }
+/// }
+///
+/// let claim = Target::new(RecipeName::Pftal, None, Budget::approx(1.0, 1e-5)?)?.claim()?;
+/// let verdict = audit(claim, &[Box::new(Naked)], Effort::runs(1000, 1e-3, 1))?;
+/// assert!(verdict.violated());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Duel: Sync {
     /// What differs between the streams, for people.
     fn name(&self) -> String;

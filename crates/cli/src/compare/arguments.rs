@@ -69,8 +69,8 @@ pub(crate) struct Arguments {
     /// Records summed into one item; by default 1, and of decisions a 256th of the rounds.
     #[arg(long, value_parser = count)]
     pub(crate) batch: Option<u64>,
-    /// Begin anew after so many rounds, for streams that drift: experts and bandits. Every season
-    /// has the whole budget.
+    /// Start afresh after this many rounds, for streams that drift: experts and bandits. Each
+    /// season has the whole budget.
     #[arg(long, value_parser = count)]
     pub(crate) restart_every: Option<u64>,
     /// Values of ε, separated by commas.

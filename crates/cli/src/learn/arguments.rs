@@ -194,8 +194,8 @@ pub(crate) struct Data {
     /// Read the rows in an order drawn from this public seed; the file is held in memory.
     #[arg(long)]
     pub(crate) shuffle: Option<u64>,
-    /// How often to read the records of a file. By default once, or twenty times for a file of at
-    /// most 100,000 records that curves alone learn from.
+    /// Number of passes over the records of a file. By default 1, or 20 for a file of at most
+    /// 100,000 records from which only curves are learned.
     #[arg(long)]
     pub(crate) passes: Option<u64>,
 }
@@ -311,8 +311,8 @@ pub(crate) struct Method {
     /// target.
     #[arg(long, value_parser = finite)]
     pub(crate) radius: Option<f64>,
-    /// Begin anew after so many rounds, for streams that drift: experts and bandits. Every season
-    /// has the whole budget.
+    /// Start afresh after this many rounds, for streams that drift: experts and bandits. Each
+    /// season has the whole budget.
     #[arg(long, value_parser = count)]
     pub(crate) restart_every: Option<u64>,
     /// Strong convexity H, or α of least squares.
@@ -328,7 +328,7 @@ pub(crate) struct Method {
     /// features.
     #[arg(long)]
     pub(crate) knots: Option<u32>,
-    /// For decisions: how much less to explore than the worst case asks for; 4 by default.
+    /// For decisions: by which factor to explore less than the worst case requires; 4 by default.
     #[arg(long, value_parser = finite)]
     pub(crate) exploration: Option<f64>,
     /// For decisions: policies to evaluate privately beside the one that learns, separated by

@@ -93,8 +93,8 @@ pub(crate) struct Arguments {
     /// Records summed into one item.
     #[arg(long, value_parser = count, default_value_t = 1)]
     pub(crate) batch: u64,
-    /// Begin anew after so many rounds, for streams that drift: experts and bandits. Every season
-    /// has the whole budget.
+    /// Start afresh after this many rounds, for streams that drift: experts and bandits. Each
+    /// season has the whole budget.
     #[arg(long, value_parser = count)]
     pub(crate) restart_every: Option<u64>,
     /// Items over which `--sum window` protects a record.

@@ -6,11 +6,9 @@ use crate::data;
 use crate::error::{Result, refuse};
 use crate::outcome::{Arm, Parameters};
 use hushstream_account::Price;
-use hushstream_mechanism::Scoreboard;
 use hushstream_mechanism::feedback::{FeedbackNoise, Reading};
-use hushstream_mechanism::losses::Record;
 use hushstream_mechanism::sums::Noise;
-use hushstream_mechanism::{Grant, Raw, Scope};
+use hushstream_mechanism::{Grant, Scope};
 use hushstream_pictures::numbers::{grouped, short};
 use hushstream_read::Layout;
 use hushstream_recipes::{
@@ -173,12 +171,9 @@ impl Method for Bandit {
         self.recipe.request().recipe
     }
 
-    fn charge(&self) -> Result<Price> {
-        Ok(self.recipe.plan().charge()?)
-    }
-
-    fn scope(&self) -> Scope {
-        self.recipe.plan().scope()
+    fn price(&self) -> Result<(Price, Scope)> {
+        let plan = self.recipe.plan();
+        Ok((plan.charge()?, plan.scope()))
     }
 
     fn records(&self) -> (u64, u64) {
@@ -240,15 +235,5 @@ impl Method for Bandit {
 
     fn shadow(&self) -> Result<Option<Box<dyn Baseline>>> {
         Ok(Some(Box::new(BanditShadow::new(&self.recipe)?)))
-    }
-}
-
-impl Baseline for BanditShadow {
-    fn score(&self, record: &Raw<Record>, board: &mut Scoreboard) {
-        board.score(record, self.weights());
-    }
-
-    fn learn(&mut self, record: &Raw<Record>) -> Result<()> {
-        Ok(BanditShadow::learn(self, record)?)
     }
 }

@@ -65,12 +65,9 @@ impl Method for Net {
         RecipeName::Cover
     }
 
-    fn charge(&self) -> Result<Price> {
-        Ok(self.recipe.plan().charge()?)
-    }
-
-    fn scope(&self) -> Scope {
-        self.recipe.plan().scope()
+    fn price(&self) -> Result<(Price, Scope)> {
+        let plan = self.recipe.plan();
+        Ok((plan.charge()?, plan.scope()))
     }
 
     fn records(&self) -> (u64, u64) {

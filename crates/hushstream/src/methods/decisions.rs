@@ -8,8 +8,7 @@ use crate::learner::Learner;
 use crate::outcome::Parameters;
 use hushstream_account::Price;
 use hushstream_mechanism::decisions::{ContextMap, Judged, Outcomes, Plain, Policy, Rule};
-use hushstream_mechanism::losses::Record;
-use hushstream_mechanism::{Grant, Raw, Scope, Scoreboard};
+use hushstream_mechanism::{Grant, Scope};
 use hushstream_pictures::numbers::{grouped, short};
 use hushstream_read::{Decides, Layout, Told};
 use hushstream_recipes::{
@@ -198,12 +197,9 @@ impl Method for Decisions {
         self.recipe.request().recipe
     }
 
-    fn charge(&self) -> Result<Price> {
-        Ok(self.recipe.plan().charge()?)
-    }
-
-    fn scope(&self) -> Scope {
-        self.recipe.plan().scope()
+    fn price(&self) -> Result<(Price, Scope)> {
+        let plan = self.recipe.plan();
+        Ok((plan.charge()?, plan.scope()))
     }
 
     fn records(&self) -> (u64, u64) {
@@ -269,15 +265,5 @@ impl Method for Decisions {
 
     fn shadow(&self) -> Result<Option<Box<dyn Baseline>>> {
         Ok(Some(Box::new(DecisionsShadow::new(&self.recipe)?)))
-    }
-}
-
-impl Baseline for DecisionsShadow {
-    fn score(&self, record: &Raw<Record>, board: &mut Scoreboard) {
-        DecisionsShadow::score(self, record, board);
-    }
-
-    fn learn(&mut self, record: &Raw<Record>) -> Result<()> {
-        Ok(DecisionsShadow::learn(self, record)?)
     }
 }

@@ -5,9 +5,7 @@ use super::{Method, Place, Restart};
 use crate::error::{Result, refuse};
 use crate::outcome::Parameters;
 use hushstream_account::Price;
-use hushstream_mechanism::Scoreboard;
-use hushstream_mechanism::losses::Record;
-use hushstream_mechanism::{Grant, Raw, Scope};
+use hushstream_mechanism::{Grant, Scope};
 use hushstream_pictures::numbers::{grouped, short};
 use hushstream_recipes::{
     Advice, ExpertsRecipe, ExpertsRequest, ExpertsRun, ExpertsShadow, RecipeName, Situation, Wishes,
@@ -73,12 +71,9 @@ impl Method for Choosing {
         self.recipe.request().recipe
     }
 
-    fn charge(&self) -> Result<Price> {
-        Ok(self.recipe.plan().charge()?)
-    }
-
-    fn scope(&self) -> Scope {
-        self.recipe.plan().scope()
+    fn price(&self) -> Result<(Price, Scope)> {
+        let plan = self.recipe.plan();
+        Ok((plan.charge()?, plan.scope()))
     }
 
     fn records(&self) -> (u64, u64) {
@@ -135,16 +130,5 @@ impl Method for Choosing {
     fn shadow(&self) -> Result<Option<Box<dyn Baseline>>> {
         let width = self.bounds.1 - self.bounds.0;
         Ok(Some(Box::new(ExpertsShadow::new(&self.recipe, width)?)))
-    }
-}
-
-impl Baseline for ExpertsShadow {
-    fn score(&self, record: &Raw<Record>, board: &mut Scoreboard) {
-        board.score(record, self.weights());
-    }
-
-    fn learn(&mut self, record: &Raw<Record>) -> Result<()> {
-        ExpertsShadow::learn(self, record);
-        Ok(())
     }
 }

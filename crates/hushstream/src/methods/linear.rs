@@ -15,12 +15,9 @@ impl Method for Choice {
         self.recipe.request().recipe
     }
 
-    fn charge(&self) -> Result<Price> {
-        Ok(self.recipe.plan().charge()?)
-    }
-
-    fn scope(&self) -> Scope {
-        self.recipe.plan().scope()
+    fn price(&self) -> Result<(Price, Scope)> {
+        let plan = self.recipe.plan();
+        Ok((plan.charge()?, plan.scope()))
     }
 
     fn records(&self) -> (u64, u64) {

@@ -31,8 +31,8 @@ const MANY: usize = 1 << 13;
 /// A fully calibrated recipe, before any data.
 pub(crate) trait Method: Send {
     fn recipe(&self) -> RecipeName;
-    fn charge(&self) -> Result<Price>;
-    fn scope(&self) -> Scope;
+    /// What it takes from a ledger, and whom that protects.
+    fn price(&self) -> Result<(Price, Scope)>;
     /// Records that it was asked for, and the most that it can take.
     fn records(&self) -> (u64, u64);
     fn parameters(&self) -> Parameters;

@@ -8,7 +8,8 @@ use hushstream_mechanism::decisions::{Drawn, Policy, Rule};
 use hushstream_mechanism::losses::{Record, Records};
 use hushstream_mechanism::sums::{Delivery, Question};
 use hushstream_mechanism::{AskerOnly, Ledger, OperatorOnly, Raw, Released, Scoreboard};
-use hushstream_recipes::{Player, Run, Shadow};
+pub(crate) use hushstream_recipes::Baseline;
+use hushstream_recipes::{Player, Run};
 use serde::Serialize;
 
 /// One release of a run, with its number.
@@ -43,23 +44,6 @@ pub(crate) enum Content {
         propensity: f64,
         answer: f64,
     },
-}
-
-/// The same learner without privacy.
-pub(crate) trait Baseline: Send {
-    /// Predicts a record with its weights, for the board.
-    fn score(&self, record: &Raw<Record>, board: &mut Scoreboard);
-    fn learn(&mut self, record: &Raw<Record>) -> Result<()>;
-}
-
-impl Baseline for Shadow {
-    fn score(&self, record: &Raw<Record>, board: &mut Scoreboard) {
-        board.score(record, self.weights());
-    }
-
-    fn learn(&mut self, record: &Raw<Record>) -> Result<()> {
-        Ok(Shadow::learn(self, record)?)
-    }
 }
 
 /// A run of any recipe, behind one interface.

@@ -5,8 +5,8 @@ use super::{Method, Place, Restart};
 use crate::error::{Result, refuse};
 use crate::outcome::Parameters;
 use hushstream_account::Price;
-use hushstream_mechanism::losses::{Link, Record};
-use hushstream_mechanism::{Grant, Raw, Response, Scope, Scoreboard, TableMap};
+use hushstream_mechanism::losses::Link;
+use hushstream_mechanism::{Grant, Response, Scope, TableMap};
 use hushstream_pictures::numbers::grouped;
 use hushstream_read::{AxisKind, Layout, SchemaSpec};
 use hushstream_recipes::{
@@ -167,12 +167,9 @@ impl Method for Tables {
         RecipeName::Tables
     }
 
-    fn charge(&self) -> Result<Price> {
-        Ok(self.recipe.plan().charge()?)
-    }
-
-    fn scope(&self) -> Scope {
-        self.recipe.plan().scope()
+    fn price(&self) -> Result<(Price, Scope)> {
+        let plan = self.recipe.plan();
+        Ok((plan.charge()?, plan.scope()))
     }
 
     fn records(&self) -> (u64, u64) {
@@ -233,15 +230,5 @@ impl Method for Tables {
 
     fn tables(&self) -> Option<&TableMap> {
         Some(self.recipe.map())
-    }
-}
-
-impl Baseline for TablesShadow {
-    fn score(&self, record: &Raw<Record>, board: &mut Scoreboard) {
-        TablesShadow::score(self, record, board);
-    }
-
-    fn learn(&mut self, record: &Raw<Record>) -> Result<()> {
-        Ok(TablesShadow::learn(self, record)?)
     }
 }

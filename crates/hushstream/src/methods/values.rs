@@ -6,9 +6,7 @@ use super::{Method, Place, Restart};
 use crate::error::{Result, refuse};
 use crate::outcome::Parameters;
 use hushstream_account::Price;
-use hushstream_mechanism::Scoreboard;
-use hushstream_mechanism::losses::Record;
-use hushstream_mechanism::{Grant, Raw, Scope};
+use hushstream_mechanism::{Grant, Scope};
 use hushstream_recipes::{
     AnyRecipe, AnyRequest, Objective, RecipeName, Situation, ValuesRecipe, ValuesRun, ValuesShadow,
     Wishes,
@@ -66,12 +64,9 @@ impl Method for Valued {
         RecipeName::PftalBandit
     }
 
-    fn charge(&self) -> Result<Price> {
-        Ok(self.recipe.plan().charge()?)
-    }
-
-    fn scope(&self) -> Scope {
-        self.recipe.plan().scope()
+    fn price(&self) -> Result<(Price, Scope)> {
+        let plan = self.recipe.plan();
+        Ok((plan.charge()?, plan.scope()))
     }
 
     fn records(&self) -> (u64, u64) {
@@ -113,15 +108,5 @@ impl Method for Valued {
 
     fn shadow(&self) -> Result<Option<Box<dyn Baseline>>> {
         Ok(Some(Box::new(ValuesShadow::new(&self.recipe)?)))
-    }
-}
-
-impl Baseline for ValuesShadow {
-    fn score(&self, record: &Raw<Record>, board: &mut Scoreboard) {
-        board.score(record, self.weights());
-    }
-
-    fn learn(&mut self, record: &Raw<Record>) -> Result<()> {
-        Ok(ValuesShadow::learn(self, record)?)
     }
 }

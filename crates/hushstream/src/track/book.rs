@@ -53,12 +53,9 @@ fn run_error(error: SumError) -> Error {
 impl Opens for Statistical {
     type Session = Begun;
 
-    fn charge(&self) -> Result<Price> {
-        Ok(self.planned.plan.charge()?)
-    }
-
-    fn scope(&self) -> Scope {
-        self.planned.plan.scope()
+    fn price(&self) -> Result<(Price, Scope)> {
+        let plan = &self.planned.plan;
+        Ok((plan.charge()?, plan.scope()))
     }
 
     fn planned(&self) -> u64 {
@@ -109,7 +106,7 @@ impl Opens for Statistical {
         };
         let mut sum = back.run;
         if *sum.plan() != plan {
-            refuse!("the run in the state folder was planned otherwise: give the same flags");
+            refuse!("the run in the state folder has other flags: give the same ones");
         }
         sum.keep_note();
         let told = match back.outcome {

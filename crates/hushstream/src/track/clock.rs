@@ -17,6 +17,15 @@ use std::fmt;
 use std::str::FromStr;
 
 /// What a tick is.
+///
+/// ```
+/// use hushstream::prelude::*;
+///
+/// assert_eq!("day".parse::<By>()?, By::Day);
+/// assert_eq!("1000".parse::<By>()?, By::Records(1000));
+/// assert!("fortnight".parse::<By>().is_err());
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum By {
     /// So many records.

@@ -6,8 +6,8 @@ use super::plan::TrackPlan;
 use super::tables::{Names, Table, Tables};
 use super::tracker::{Tracker, counted};
 use crate::ahead::Next;
-use crate::error::{Context, Error, Result, refuse};
-use crate::files::cannot_write;
+use crate::error::{Error, Result, refuse};
+use crate::files::LineFile;
 use crate::learner::Listener;
 use crate::outcome::Together;
 use crate::releases::Releases;
@@ -16,9 +16,8 @@ use crate::{budget, checked, data, files, memory, opening, state, warnings};
 use hushstream_account::Guarantee;
 use hushstream_pictures::numbers::grouped;
 use serde::Serialize;
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The assumption of the guarantee where rows have times.
@@ -330,7 +329,7 @@ impl Writing<'_> {
                 releases.write(table.tick, &table)?;
             }
             if let Some(csv) = &mut self.csv {
-                csv.write(&table).with_context(|| cannot_write(&csv.path))?;
+                csv.write(&table)?;
             }
             (self.heard)(&table)?;
             self.last = Some(table);
@@ -339,7 +338,7 @@ impl Writing<'_> {
             releases.sync()?;
         }
         if let Some(csv) = &mut self.csv {
-            csv.sync().with_context(|| cannot_write(&csv.path))?;
+            csv.file.sync()?;
         }
         // Only now may the journal forget releases.
         book.shorten()?;
@@ -351,78 +350,57 @@ impl Writing<'_> {
 /// The file of comma-separated values: a line for every number of a table. After a crash it goes on
 /// after the last whole table.
 struct Csv {
-    path: PathBuf,
-    file: BufWriter<File>,
+    file: LineFile,
     last: u64,
 }
 
 impl Csv {
     fn open(path: &Path, resume: bool, names: &Names) -> Result<Self> {
-        let said = || cannot_write(path);
-        let mut file = OpenOptions::new()
-            .create(true)
-            .truncate(!resume)
-            .read(true)
-            .write(true)
-            .open(path)
-            .with_context(said)?;
         let lines = (Table::row_count(names) * names.columns.len()) as u64;
         let header = header(names);
-        let (mut whole, mut length, mut count) = (0, 0, 0);
-        let mut reader = BufReader::new(&file);
-        let mut line = Vec::new();
-        while reader.read_until(b'\n', &mut line).with_context(said)? > 0 && line.ends_with(b"\n") {
+        let mut count = 0;
+        let mut file = LineFile::open(path, resume, |line| {
             if count == 0 && line != header.as_bytes() {
                 refuse!(
                     "{} is not the table of this run: name another",
                     path.display()
                 );
             }
-            length += line.len() as u64;
-            if count % lines == 0 {
-                whole = length;
-            }
             count += 1;
-            line.clear();
-        }
-        file.set_len(whole).with_context(said)?;
-        file.seek(SeekFrom::End(0)).with_context(said)?;
-        let mut file = BufWriter::new(file);
+            Ok((count - 1) % lines == 0)
+        })?;
         if count == 0 {
-            file.write_all(header.as_bytes()).with_context(said)?;
+            file.write(|file| file.write_all(header.as_bytes()))?;
         }
         Ok(Self {
-            path: path.to_owned(),
             file,
             last: count.saturating_sub(1) / lines,
         })
     }
 
-    fn write(&mut self, table: &Table) -> io::Result<()> {
+    fn write(&mut self, table: &Table) -> Result<()> {
         if table.tick <= self.last {
             return Ok(());
         }
         let groups = table.group_columns().len();
-        for row in table.rows() {
-            for (name, estimate) in table.columns().iter().zip(row.estimates) {
-                let from = table.from.as_deref().unwrap_or("");
-                let to = table.to.as_deref().unwrap_or("");
-                write!(self.file, "{},{from},{to},{}", table.tick, row.span.name())?;
-                for place in 0..groups {
-                    let value = row.group.as_ref().map_or("", |group| group[place]);
-                    write!(self.file, ",{}", quoted(value))?;
+        self.file.write(|file| {
+            for row in table.rows() {
+                for (name, estimate) in table.columns().iter().zip(row.estimates) {
+                    let from = table.from.as_deref().unwrap_or("");
+                    let to = table.to.as_deref().unwrap_or("");
+                    write!(file, "{},{from},{to},{}", table.tick, row.span.name())?;
+                    for place in 0..groups {
+                        let value = row.group.as_ref().map_or("", |group| group[place]);
+                        write!(file, ",{}", quoted(value))?;
+                    }
+                    let (value, low, high) = (estimate.value, estimate.low, estimate.high);
+                    writeln!(file, ",{},{value},{low},{high}", quoted(name))?;
                 }
-                let (value, low, high) = (estimate.value, estimate.low, estimate.high);
-                writeln!(self.file, ",{},{value},{low},{high}", quoted(name))?;
             }
-        }
+            Ok(())
+        })?;
         self.last = table.tick;
         Ok(())
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        self.file.flush()?;
-        self.file.get_ref().sync_data()
     }
 }
 

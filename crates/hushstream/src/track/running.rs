@@ -152,14 +152,6 @@ impl RunningSum {
         describe(tracker.budget(budget)).start().map(Self)
     }
 
-    /// Adds one record's number.
-    ///
-    /// # Errors
-    /// All planned ticks are over; a disk that fails.
-    pub fn add(&mut self, number: f64) -> Result<(), Error> {
-        self.0.add(&[(NUMBER, Value::Number(number))])
-    }
-
     /// Closes the tick, and releases the sum since the beginning.
     ///
     /// # Errors
@@ -168,12 +160,6 @@ impl RunningSum {
         released(&mut self.0, |table| {
             table.get(Span::Beginning, &[], "sum value")
         })
-    }
-
-    /// The guarantee for all releases together.
-    #[must_use]
-    pub fn guarantee(&self) -> Guarantee {
-        self.0.guarantee()
     }
 }
 
@@ -193,14 +179,6 @@ impl RunningMean {
         describe(tracker.budget(budget)).start().map(Self)
     }
 
-    /// Adds one record's number.
-    ///
-    /// # Errors
-    /// All planned ticks are over; a disk that fails.
-    pub fn add(&mut self, number: f64) -> Result<(), Error> {
-        self.0.add(&[(NUMBER, Value::Number(number))])
-    }
-
     /// Closes the tick, and releases the mean since the beginning.
     ///
     /// # Errors
@@ -209,12 +187,6 @@ impl RunningMean {
         released(&mut self.0, |table| {
             table.get(Span::Beginning, &[], "mean value")
         })
-    }
-
-    /// The guarantee for all releases together.
-    #[must_use]
-    pub fn guarantee(&self) -> Guarantee {
-        self.0.guarantee()
     }
 }
 
@@ -235,14 +207,6 @@ impl RunningHistogram {
         describe(tracker.budget(budget)).start().map(Self)
     }
 
-    /// Adds one record's number.
-    ///
-    /// # Errors
-    /// All planned ticks are over; a disk that fails.
-    pub fn add(&mut self, number: f64) -> Result<(), Error> {
-        self.0.add(&[(NUMBER, Value::Number(number))])
-    }
-
     /// Closes the tick, and releases the counts of all bins since the beginning.
     ///
     /// # Errors
@@ -255,13 +219,30 @@ impl RunningHistogram {
                 .collect()
         })
     }
-
-    /// The guarantee for all releases together.
-    #[must_use]
-    pub fn guarantee(&self) -> Guarantee {
-        self.0.guarantee()
-    }
 }
+
+/// What a running statistic of numbers has beside its start and its tick.
+macro_rules! takes_numbers {
+    ($($statistic:ident)*) => {$(
+        impl $statistic {
+            /// Adds one record's number.
+            ///
+            /// # Errors
+            /// All planned ticks are over; a disk that fails.
+            pub fn add(&mut self, number: f64) -> Result<(), Error> {
+                self.0.add(&[(NUMBER, Value::Number(number))])
+            }
+
+            /// The guarantee for all releases together.
+            #[must_use]
+            pub fn guarantee(&self) -> Guarantee {
+                self.0.guarantee()
+            }
+        }
+    )*};
+}
+
+takes_numbers!(RunningSum RunningMean RunningHistogram);
 
 /// Closes the tick, and reads its table.
 fn released<T>(run: &mut Tracking, read: impl Fn(&Table) -> Option<T>) -> Result<Released<T>> {

@@ -13,6 +13,27 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The part of the stream that a row of a table is about.
+///
+/// ```
+/// use hushstream::prelude::*;
+///
+/// let mut sold = Tracker::by_ticks(30)
+///     .sum("items", 0.0..5.0)
+///     .last(7) // besides the total: the last seven days, from the same releases
+///     .budget(Budget::approx(1.0, 1e-6)?)
+///     .adjacency(ReplaceOne)
+///     .simulated(7)
+///     .start()?;
+/// for day in 0..10 {
+///     for _ in 0..1000 {
+///         sold.add(&[("items", Value::Number(1.0))])?;
+///     }
+///     let table = sold.tick()?.into_value();
+///     let week = table.get(Span::Last(7), &[], "sum items").unwrap();
+///     assert!(day < 7 || (week.value - 7000.0).abs() < 1000.0);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Span {
     /// Everything since the beginning.
@@ -53,6 +74,28 @@ pub(crate) struct Names {
 }
 
 /// The table of one tick. It is a function of releases, and may be published.
+///
+/// ```
+/// use hushstream::prelude::*;
+///
+/// let mut run = Tracker::by_ticks(1)
+///     .group("region", ["north", "south"])
+///     .mean("age", 0.0..100.0)
+///     .budget(Budget::approx(1.0, 1e-6)?)
+///     .adjacency(ReplaceOne)
+///     .simulated(7)
+///     .start()?;
+/// for _ in 0..500 {
+///     run.add(&[("region", Value::Text("north")), ("age", Value::Number(40.0))])?;
+/// }
+/// let table = run.tick()?.into_value();
+/// assert_eq!(table.columns(), ["count", "mean age"]);
+/// for row in table.rows() {
+///     let (count, age) = (row.estimates[0], row.estimates[1]);
+///     println!("{:?}: {:.0} people of about {:.0} years", row.group, count.value, age.value);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
     pub(crate) names: Arc<Names>,

@@ -12,8 +12,8 @@ use crate::released::Released;
 use crate::state::Card;
 use crate::{data, opening};
 use hushstream_account::{Adjacency, Budget, Guarantee};
+use hushstream_mechanism::OperatorOnly;
 use hushstream_mechanism::sums::{Noise, Opener, SumKind};
-use hushstream_mechanism::{OperatorOnly, Participation};
 use hushstream_read::{Encoder, Fields, Layout, SchemaSpec};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -318,13 +318,7 @@ impl Tracker {
             ticks,
             budget: Budget::approx(privacy.epsilon, privacy.delta)?,
             adjacency: privacy.stated_adjacency()?,
-            participation: match privacy.max_per_person {
-                Some(most) => Participation::PerPerson {
-                    most,
-                    separation: privacy.min_separation,
-                },
-                None => Participation::OncePerRecord,
-            },
+            participation: privacy.participation(),
             sum: self.learner.wishes.sum,
             noise: self.learner.wishes.noise,
         };
@@ -353,6 +347,23 @@ pub(crate) struct Prepared {
 }
 
 /// Running statistics of rows of the program.
+///
+/// ```
+/// use hushstream::prelude::*;
+///
+/// let mut hours: Tracking = Tracker::by_ticks(7)
+///     .sum("hours", 0.0..24.0)
+///     .budget(Budget::approx(1.0, 1e-6)?)
+///     .adjacency(ReplaceOne)
+///     .simulated(7)
+///     .start()?;
+/// hours.add(&[("hours", Value::Number(8.0))])?;
+/// hours.add(&[("hours", Value::Text("eight"))])?; // cannot be read: an empty record, which counts
+/// let table = hours.tick()?; // on disk, paid for: free to be published
+/// assert_eq!((hours.ticks(), hours.records()), (1, 2));
+/// assert!(table.value().get(Span::Beginning, &[], "sum hours").is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Tracking {
     book: Book,
     /// None where a layout was given: rows then come from other machines.

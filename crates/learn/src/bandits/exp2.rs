@@ -283,6 +283,15 @@ impl Weights {
         }
     }
 
+    /// Plays one of the arms with these probabilities.
+    pub(crate) fn play_arm(&mut self, probabilities: &[f64], coins: &mut Coins<'_>) -> Play {
+        self.play(probabilities, coins, |arm| {
+            let mut point = vec![0.0; probabilities.len()];
+            point[arm] = 1.0;
+            point
+        })
+    }
+
     /// What was played, with which probability, and the clipped answer to it.
     pub(crate) fn answered(&self, answer: f64) -> Result<(usize, f64, f64), LearnError> {
         let (action, propensity) = answered(self.played, answer)?;
@@ -320,11 +329,7 @@ impl BanditLearner for Exp2 {
 
     fn play(&mut self, coins: &mut Coins<'_>) -> Result<Play, LearnError> {
         let probabilities = self.probabilities();
-        Ok(self.weights.play(&probabilities, coins, |arm| {
-            let mut point = vec![0.0; probabilities.len()];
-            point[arm] = 1.0;
-            point
-        }))
+        Ok(self.weights.play_arm(&probabilities, coins))
     }
 
     fn observe(&mut self, answer: f64) -> Result<(), LearnError> {

@@ -134,12 +134,8 @@ impl BanditLearner for Exp4 {
     }
 
     fn play(&mut self, coins: &mut Coins<'_>) -> Result<Play, LearnError> {
-        let (probabilities, arms) = (self.probabilities(), self.arms);
-        Ok(self.weights.play(&probabilities, coins, |arm| {
-            let mut point = vec![0.0; arms];
-            point[arm] = 1.0;
-            point
-        }))
+        let probabilities = self.probabilities();
+        Ok(self.weights.play_arm(&probabilities, coins))
     }
 
     fn observe(&mut self, answer: f64) -> Result<(), LearnError> {

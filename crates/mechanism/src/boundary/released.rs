@@ -13,6 +13,15 @@ mod sealed {
 }
 
 /// The kind of guarantee of a release: a type, because the two kinds must never be confused.
+///
+/// ```
+/// use hushstream_mechanism::{GuaranteeKind, Released, Transcript, Windowed};
+///
+/// fn promise<T, G: GuaranteeKind>(_: &Released<T, G>) -> &'static str {
+///     if G::WINDOWED { "private for a while" } else { "private" }
+/// }
+/// assert!(Windowed::WINDOWED && !Transcript::WINDOWED);
+/// ```
 pub trait GuaranteeKind: sealed::Sealed + Send + 'static {
     /// Whether the guarantee ends after a window.
     const WINDOWED: bool;

@@ -204,6 +204,14 @@ pub(crate) fn combined_variance(cover: &impl Cover, weights: &[f64]) -> f64 {
 }
 
 /// The nodes that cover 1…t.
+///
+/// ```
+/// use hushstream_mechanism::sums::{BinaryTree, Cover};
+///
+/// let nodes = BinaryTree.terms(6).into_iter();
+/// let items: Vec<_> = nodes.map(|term| BinaryTree.items(term.node)).collect();
+/// assert_eq!(items, [(1, 4), (5, 6)]); // six items are covered by two nodes
+/// ```
 pub trait Cover {
     /// Appends the signed nodes of release `t` ≥ 1 to `out`, those that change most often last.
     fn write_terms(&self, t: u64, out: &mut Vec<Term>);

@@ -17,20 +17,6 @@ impl SumKind {
     /// The default number of buffers of a normalised filter: it gains more from a fifth.
     pub const NORMALISED: Self = Self::NormalisedBlt(5);
 
-    /// Every kind with a transcript guarantee, in the order of the table.
-    pub const ALL: [Self; 10] = [
-        Self::Tree,
-        Self::PaddedTree,
-        Self::Honaker,
-        Self::Smooth,
-        Self::BLT,
-        Self::Kary,
-        Self::Octave,
-        Self::Fresh,
-        Self::DENSE,
-        Self::NORMALISED,
-    ];
-
     /// Whether the sum supports the noise; if not, why.
     ///
     /// # Errors

@@ -116,6 +116,20 @@ pub(crate) enum Strategy {
 }
 
 impl SumKind {
+    /// Every kind with a transcript guarantee, in the order of the table.
+    pub const ALL: [Self; 10] = [
+        Self::Tree,
+        Self::PaddedTree,
+        Self::Honaker,
+        Self::Smooth,
+        Self::BLT,
+        Self::Kary,
+        Self::Octave,
+        Self::Fresh,
+        Self::DENSE,
+        Self::NORMALISED,
+    ];
+
     fn about(self) -> &'static About {
         match self {
             Self::Tree => &tree::ABOUT,

@@ -6,11 +6,12 @@
 
 use super::player::choose;
 use super::recipe::BanditRecipe;
+use crate::baseline::Baseline;
 use crate::error::{RecipeError, RunError};
 use hushstream_learn::bandits::{BanditLearner, Play};
-use hushstream_mechanism::Raw;
 use hushstream_mechanism::feedback::{Ask, Reading};
 use hushstream_mechanism::losses::Record;
+use hushstream_mechanism::{Raw, Scoreboard};
 use hushstream_noise::{Instance, Key, Source};
 
 /// A bandit on exact answers.
@@ -58,12 +59,14 @@ impl BanditShadow {
             _ => &self.play.point,
         }
     }
+}
 
-    /// Learns from a record; a malformed one answers as in the run.
-    ///
-    /// # Errors
-    /// Those of the learner.
-    pub fn learn(&mut self, record: &Raw<Record>) -> Result<(), RunError> {
+impl Baseline for BanditShadow {
+    fn score(&self, record: &Raw<Record>, board: &mut Scoreboard) {
+        board.score(record, self.weights());
+    }
+
+    fn learn(&mut self, record: &Raw<Record>) -> Result<(), RunError> {
         let ask = match self.play.action {
             Some(arm) => Ask::Arm(arm),
             None => Ask::Mixture(&self.play.point),

@@ -74,6 +74,20 @@ pub struct Situation {
 }
 
 /// Stated parameters of the method; the rest is chosen.
+///
+/// ```
+/// use hushstream_mechanism::sums::SumKind;
+/// use hushstream_recipes::{RecipeName, Wishes};
+///
+/// let wishes = Wishes {
+///     sum: Some(SumKind::Tree),
+///     batch: Some(100),
+///     ..Wishes::default()
+/// };
+/// wishes.check(RecipeName::PftalConvex)?; // it has a sum and batches
+/// assert!(wishes.check(RecipeName::Pigd).is_err()); // it has neither
+/// # Ok::<(), hushstream_recipes::RecipeError>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Wishes {
     /// The recipe.

@@ -2,6 +2,7 @@
 
 use super::player::{policy_of, shapes_of};
 use super::recipe::DecisionsRecipe;
+use crate::baseline::Baseline;
 use crate::error::RunError;
 use hushstream_learn::{ArmsLeastSquares, Learner};
 use hushstream_mechanism::decisions::{ExactDecisions, Policy};
@@ -43,9 +44,11 @@ impl DecisionsShadow {
         let moments = recipe.map().moments();
         moments.bounds().features().powi(2)
     }
+}
 
+impl Baseline for DecisionsShadow {
     /// Scores the decision for the record that is learned from next.
-    pub fn score(&self, record: &Raw<Record>, board: &mut Scoreboard) {
+    fn score(&self, record: &Raw<Record>, board: &mut Scoreboard) {
         let mut sums = self.sums.borrow_mut();
         if self.recipe.map().outcomes().draws() {
             sums.score_drawn(&self.policy, (&self.coins, self.records), record, board);
@@ -54,11 +57,7 @@ impl DecisionsShadow {
         }
     }
 
-    /// Learns from a record.
-    ///
-    /// # Errors
-    /// Those of the learner.
-    pub fn learn(&mut self, record: &Raw<Record>) -> Result<(), RunError> {
+    fn learn(&mut self, record: &Raw<Record>) -> Result<(), RunError> {
         let sums = self.sums.get_mut();
         sums.add(&self.policy, (&self.coins, self.records), record, None);
         self.records += 1;

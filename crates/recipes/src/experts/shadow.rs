@@ -5,9 +5,10 @@
 //! power of two is taken in every octave.
 
 use super::recipe::{Advice, ExpertsRecipe};
-use crate::error::RecipeError;
+use crate::baseline::Baseline;
+use crate::error::{RecipeError, RunError};
 use hushstream_mechanism::losses::Record;
-use hushstream_mechanism::{ExactSum, Raw};
+use hushstream_mechanism::{ExactSum, Raw, Scoreboard};
 
 /// Multiplicative weights on exact losses.
 pub struct ExpertsShadow {
@@ -44,9 +45,14 @@ impl ExpertsShadow {
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
+}
 
-    /// Learns from the losses of all experts.
-    pub fn learn(&mut self, record: &Raw<Record>) {
+impl Baseline for ExpertsShadow {
+    fn score(&self, record: &Raw<Record>, board: &mut Scoreboard) {
+        board.score(record, self.weights());
+    }
+
+    fn learn(&mut self, record: &Raw<Record>) -> Result<(), RunError> {
         self.sum.add_losses(record);
         self.rounds += 1;
         let rounds = self.planned.unwrap_or(self.rounds.next_power_of_two());
@@ -60,5 +66,6 @@ impl ExpertsShadow {
         }
         let all: f64 = self.weights.iter().sum();
         self.weights.iter_mut().for_each(|weight| *weight /= all);
+        Ok(())
     }
 }

@@ -4,10 +4,11 @@
 //! between the two is what privacy costs. Nothing of it may be published.
 
 use super::recipe::{Ask, Recipe};
+use crate::baseline::Baseline;
 use crate::error::{RecipeError, RunError};
 use hushstream_learn::Learner;
 use hushstream_mechanism::losses::Record;
-use hushstream_mechanism::{ExactSum, OperatorOnly, Raw};
+use hushstream_mechanism::{ExactSum, OperatorOnly, Raw, Scoreboard};
 
 /// A learner on exact sums.
 pub struct Shadow {
@@ -40,12 +41,14 @@ impl Shadow {
     pub fn weights(&self) -> &[f64] {
         self.learner.iterate()
     }
+}
 
-    /// Learns from a record.
-    ///
-    /// # Errors
-    /// Those of the learner.
-    pub fn learn(&mut self, record: &Raw<Record>) -> Result<(), RunError> {
+impl Baseline for Shadow {
+    fn score(&self, record: &Raw<Record>, board: &mut Scoreboard) {
+        board.score(record, self.weights());
+    }
+
+    fn learn(&mut self, record: &Raw<Record>) -> Result<(), RunError> {
         match self.recipe.ask() {
             Ask::Gradient(loss) => {
                 let weights = self.learner.iterate();

@@ -5,10 +5,11 @@
 
 use super::player::{OnePointValue, around};
 use super::recipe::ValuesRecipe;
+use crate::baseline::Baseline;
 use crate::error::{RecipeError, RunError};
 use hushstream_learn::Learner;
 use hushstream_mechanism::losses::Record;
-use hushstream_mechanism::{ExactSum, Raw};
+use hushstream_mechanism::{ExactSum, Raw, Scoreboard};
 use hushstream_noise::{Instance, Key, Source};
 
 /// A learner on exact values.
@@ -46,12 +47,14 @@ impl ValuesShadow {
     pub fn weights(&self) -> &[f64] {
         &self.play
     }
+}
 
-    /// Learns from the value of a record at its play.
-    ///
-    /// # Errors
-    /// Those of the learner.
-    pub fn learn(&mut self, record: &Raw<Record>) -> Result<(), RunError> {
+impl Baseline for ValuesShadow {
+    fn score(&self, record: &Raw<Record>, board: &mut Scoreboard) {
+        board.score(record, self.weights());
+    }
+
+    fn learn(&mut self, record: &Raw<Record>) -> Result<(), RunError> {
         let ask = OnePointValue::new(&self.recipe, &self.direction);
         self.sum.add_gradient(&ask, &self.play, record);
         self.learner.observe(self.sum.total().for_the_operator())?;

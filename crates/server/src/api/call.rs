@@ -3,8 +3,9 @@
 use super::Route;
 use crate::app::App;
 use crate::auth::Caller;
+use crate::learn::Actor;
 use crate::problem::Problem;
-use crate::store::ModelRow;
+use crate::store::{DatasetRow, Lane, ModelRow, StoreError, Touches, Tx};
 use axum::body::{Bytes, to_bytes};
 use axum::extract::Request;
 use axum::http::{HeaderMap, header};
@@ -22,6 +23,13 @@ pub struct Call {
     /// The body.
     pub body: Bytes,
     headers: HeaderMap,
+}
+
+/// A data set, with its tenant and its name.
+pub(crate) struct Dataset {
+    pub(crate) tenant: String,
+    pub(crate) name: String,
+    pub(crate) row: DatasetRow,
 }
 
 /// The longest name.
@@ -127,6 +135,64 @@ impl Call {
         let tenant = caller.tenant()?;
         caller.check_model(name)?;
         self.app.model(tenant, name)
+    }
+
+    /// The data set of the path.
+    ///
+    /// # Errors
+    /// 403, 404.
+    pub(crate) fn dataset(&self) -> Result<Dataset, Problem> {
+        let tenant = self.tenant()?.to_owned();
+        let name = self.param("dataset").to_owned();
+        let row = self.app.dataset(&tenant, &name)?;
+        Ok(Dataset { tenant, name, row })
+    }
+
+    /// The caller's token, as the audit log names it.
+    ///
+    /// # Errors
+    /// 401.
+    pub(crate) fn who(&self) -> Result<String, Problem> {
+        Ok(self.caller()?.token.clone())
+    }
+
+    /// Runs an operation in the next commit, and gives what it returns once that is durable.
+    ///
+    /// # Errors
+    /// The operation's own; 503.
+    pub(crate) async fn write<R: Send + 'static>(
+        &self,
+        touches: Touches,
+        f: impl FnOnce(&mut Tx<'_>) -> Result<Result<R, Problem>, StoreError> + Send + 'static,
+    ) -> Result<R, Problem> {
+        self.app.committer.write(Lane::Others, touches, f).await
+    }
+
+    /// Adds a line to a tenant's audit log, durably.
+    ///
+    /// # Errors
+    /// 401, 503.
+    pub(crate) async fn note(
+        &self,
+        tenant: &str,
+        what: String,
+        subject: &str,
+    ) -> Result<(), Problem> {
+        let (tenant, subject, who) = (tenant.to_owned(), subject.to_owned(), self.who()?);
+        let line = move |tx: &mut Tx<'_>| Ok(Ok(tx.audit(Some(&tenant), &who, &what, &subject)?));
+        self.write(Touches::settings(), line).await
+    }
+
+    /// Gives a job to the one thread that holds a data set's ledger and runs.
+    ///
+    /// # Errors
+    /// The job's own; 503.
+    pub(crate) async fn ask<R: Send + 'static>(
+        &self,
+        dataset: u64,
+        job: impl FnOnce(&mut Actor) -> Result<R, Problem> + Send + 'static,
+    ) -> Result<R, Problem> {
+        self.app.workers.ask(dataset, job).await
     }
 
     /// The name of an event of this token in the store.

@@ -1,9 +1,10 @@
 //! Data sets: the people, and the budget of what is told about them.
 
+use super::call::Dataset;
 use super::{Call, JSON, Route};
 use crate::problem::Problem;
 use crate::rounds::Filled;
-use crate::store::{DatasetRow, Lane, Reached, Touches};
+use crate::store::{DatasetRow, Reached, Touches};
 use crate::told::{ForOperator, Operators, Overseers, Public};
 use axum::http::Method;
 use hushstream::ledgers::Statement;
@@ -107,14 +108,11 @@ async fn put(call: Call) -> Result<Public, Problem> {
     });
     checked.map_err(|problem| problem.at("epsilon"))?;
     let tenant = call.tenant()?.to_owned();
-    let (name, who) = (
-        call.param("dataset").to_owned(),
-        call.caller()?.token.clone(),
-    );
+    let (name, who) = (call.param("dataset").to_owned(), call.who()?);
     let key = format!("{tenant}/{name}");
     let (subject, owner) = (name.clone(), tenant.clone());
     let touches = Touches::settings();
-    let stored = call.app.committer.write(Lane::Others, touches, move |tx| {
+    let stored = call.write(touches, move |tx| {
         if let Some(row) = tx.dataset(&key)? {
             let is_same = row.epsilon.to_bits() == wanted.epsilon.to_bits()
                 && row.delta.to_bits() == wanted.delta.to_bits()
@@ -142,21 +140,16 @@ async fn put(call: Call) -> Result<Public, Problem> {
     });
     let (row, is_new) = stored.await?;
     let made = row.clone();
-    let statement = call
-        .app
-        .workers
-        .ask(row.number, move |actor| actor.create(&made));
+    let statement = call.ask(row.number, move |actor| actor.create(&made));
     let statement = statement.await?;
-    let told = shown(&call, &tenant, &name, &row, &statement, true)?;
+    let told = shown(&call, &Dataset { tenant, name, row }, &statement, true)?;
     Ok(Public::stated(if is_new { 201 } else { 200 }, &told))
 }
 
 /// What is public about a data set: the ledger holds no data.
 fn shown(
     call: &Call,
-    tenant: &str,
-    name: &str,
-    row: &DatasetRow,
+    Dataset { tenant, name, row }: &Dataset,
     statement: &Statement,
     runs: bool,
 ) -> Result<Value, Problem> {
@@ -176,7 +169,7 @@ fn shown(
         let (models, caller) = (call.app.models(tenant)?, call.caller()?);
         let owner = |number: u64| {
             let own = |model: &&crate::store::ModelRow| {
-                model.dataset == name && model.charge == Some(number)
+                model.dataset == *name && model.charge == Some(number)
             };
             let found = models.iter().find(own).map(|model| &model.name);
             // A token for some models is not told the names of others.
@@ -203,12 +196,9 @@ fn shown(
 }
 
 async fn get(call: Call) -> Result<Public, Problem> {
-    let tenant = call.tenant()?.to_owned();
-    let name = call.param("dataset").to_owned();
-    let row = call.app.dataset(&tenant, &name)?;
-    let asked = call.app.workers.ask(row.number, |actor| actor.statement());
-    let statement = asked.await?;
-    let told = shown(&call, &tenant, &name, &row, &statement, true)?;
+    let dataset = call.dataset()?;
+    let asked = call.ask(dataset.row.number, |actor| actor.statement());
+    let told = shown(&call, &dataset, &asked.await?, true)?;
     Ok(Public::stated(200, &told))
 }
 
@@ -216,9 +206,10 @@ async fn list(call: Call) -> Result<Public, Problem> {
     let tenant = call.tenant()?.to_owned();
     let mut all = Vec::new();
     for (name, row) in call.app.datasets(&tenant)? {
-        let asked = call.app.workers.ask(row.number, |actor| actor.statement());
-        let statement = asked.await?;
-        all.push(shown(&call, &tenant, &name, &row, &statement, false)?);
+        let statement = call.ask(row.number, |actor| actor.statement()).await?;
+        let tenant = tenant.clone();
+        let dataset = Dataset { tenant, name, row };
+        all.push(shown(&call, &dataset, &statement, false)?);
     }
     Ok(Public::stated(200, &json!({"datasets": all})))
 }
@@ -234,31 +225,20 @@ struct Raised {
 }
 
 async fn raise(call: Call) -> Result<Public, Problem> {
-    let tenant = call.tenant()?.to_owned();
-    let name = call.param("dataset").to_owned();
-    let row = call.app.dataset(&tenant, &name)?;
+    let dataset = call.dataset()?;
     let raised: Raised = call.settings()?;
     if raised.reason.trim().is_empty() || raised.reason.len() > 500 {
         let told = "say why, in at most 500 bytes: it goes into the audit log";
         return Err(Problem::unprocessable(told).at("reason"));
     }
-    let who = call.caller()?.token.clone();
-    let (owner, subject) = (tenant.clone(), name.clone());
-    let what = format!("budget raised: {}", raised.reason.trim());
     // The reason is in the log before the budget is raised.
-    let touches = Touches::settings();
-    let logged = call.app.committer.write(Lane::Others, touches, move |tx| {
-        tx.audit(Some(&owner), &who, &what, &subject)?;
-        Ok(Ok(()))
-    });
-    logged.await?;
+    let what = format!("budget raised: {}", raised.reason.trim());
+    call.note(&dataset.tenant, what, &dataset.name).await?;
     let (budget, reserve) = ((raised.epsilon, raised.delta), raised.reserve);
-    let asked = call
-        .app
-        .workers
-        .ask(row.number, move |actor| actor.raise(budget, reserve));
-    let statement = asked.await?;
-    let told = shown(&call, &tenant, &name, &row, &statement, true)?;
+    let asked = call.ask(dataset.row.number, move |actor| {
+        actor.raise(budget, reserve)
+    });
+    let told = shown(&call, &dataset, &asked.await?, true)?;
     Ok(Public::stated(200, &told))
 }
 
@@ -276,13 +256,11 @@ struct Forgotten {
 /// Slots whose batch is not closed become null. What was learned from is a part of a sum, which
 /// nothing can be taken out of without a second participation.
 async fn forget(call: Call) -> Result<ForOperator, Problem> {
-    let tenant = call.tenant()?.to_owned();
-    let name = call.param("dataset").to_owned();
-    let row = call.app.dataset(&tenant, &name)?;
+    let Dataset { tenant, name, row } = call.dataset()?;
     // Persons and ids are private: what is wrong with them is not repeated.
     let told = "allowed: `model` and `event_ids`, or `person`, as texts";
     let wanted: Forgotten = call.settings().map_err(|_| Problem::unprocessable(told))?;
-    let who = call.caller()?.token.clone();
+    let who = call.who()?;
     let models: Vec<u64> = match (&wanted.model, &wanted.person) {
         (Some(model), None) if !wanted.event_ids.is_empty() && wanted.event_ids.len() <= 1000 => {
             let model = call.app.model(&tenant, model)?;
@@ -318,7 +296,7 @@ async fn forget(call: Call) -> Result<ForOperator, Problem> {
         touches = touches.with(names, models[0]);
     }
     touches.models.extend(&models);
-    let done = call.app.committer.write(Lane::Others, touches, move |tx| {
+    let done = call.write(touches, move |tx| {
         let (mut nulled, mut beyond) = (0_u64, 0_u64);
         for names in events {
             for id in names {

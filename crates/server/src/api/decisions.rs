@@ -440,7 +440,7 @@ pub(super) async fn told_about(
     }
     let id = call.event(&row, event)?;
     let touches = Touches::event(row.number, id);
-    let done = call.app.committer.write(Lane::Others, touches, move |tx| {
+    let done = call.write(touches, move |tx| {
         let (slot, mut stored) = match tx.reach(row.number, id)? {
             Reached::Open(slot, stored) => (slot, stored),
             Reached::Unknown => return Ok(Err(Problem::not_found("event"))),

@@ -5,7 +5,7 @@ use super::{Call, JSON, Route};
 use crate::learn::Asked;
 use crate::problem::Problem;
 use crate::spec::ModelSpec;
-use crate::store::{Lane, ModelRow, Touches};
+use crate::store::ModelRow;
 use crate::told::{Clients, Operators, Public, Readers};
 use axum::http::Method;
 use base64::Engine;
@@ -97,10 +97,7 @@ fn model(call: &Call) -> Result<Arc<ModelRow>, Problem> {
 async fn question(call: Call) -> Result<Public, Problem> {
     let row = model(&call)?;
     let dataset = call.app.dataset(&row.tenant, &row.dataset)?;
-    let asked = call
-        .app
-        .workers
-        .ask(dataset.number, move |actor| actor.question(&row, &dataset));
+    let asked = call.ask(dataset.number, move |actor| actor.question(&row, &dataset));
     let Asked {
         question,
         sealing_key,
@@ -186,16 +183,8 @@ async fn accept(call: Call) -> Result<Public, Problem> {
     let delivery = delivery.accept_new_source(first);
     let delivery = delivery.map_err(|error| Problem::conflict(error.to_string()))?;
     // The statement is in the log before anything is learned.
-    let (who, own) = (call.caller()?.token.clone(), Arc::clone(&row));
     let what = format!("source accepted: {}: {}", batch.source, reason.trim());
-    let noted = call
-        .app
-        .committer
-        .write(Lane::Others, Touches::settings(), move |tx| {
-            tx.audit(Some(&own.tenant), &who, &what, &own.name)?;
-            Ok(Ok(()))
-        });
-    noted.await?;
+    call.note(&row.tenant, what, &row.name).await?;
     commit(&call, row, delivery, parts).await
 }
 
@@ -209,7 +198,7 @@ async fn commit(
         return Err(Problem::conflict("this model is paused"));
     }
     let dataset = call.app.dataset(&row.tenant, &row.dataset)?;
-    let taken = call.app.workers.ask(dataset.number, move |actor| {
+    let taken = call.ask(dataset.number, move |actor| {
         actor.commit(&row, &dataset, (&delivery, &parts))
     });
     let (is_new, version) = taken.await?;

@@ -4,7 +4,7 @@ use super::{Call, JSON, Route};
 use crate::clock::rfc3339;
 use crate::problem::Problem;
 use crate::spec::ModelSpec;
-use crate::store::{Lane, ModelRow, ModelStatus, State, Touches};
+use crate::store::{ModelRow, ModelStatus, State, Touches};
 use crate::told::{ForOperator, Operators, Public, Readers};
 use axum::http::Method;
 use hushstream::{OperatorOnly, Plan};
@@ -116,10 +116,7 @@ async fn planned(call: &Call) -> Result<Planned, Problem> {
     let learner = spec.learner(&dataset)?;
     let (columns, target) = spec.columns(&learner)?;
     let people = dataset.clone();
-    let asked = call
-        .app
-        .workers
-        .ask(dataset.number, move |actor| actor.plan(learner, &people));
+    let asked = call.ask(dataset.number, move |actor| actor.plan(learner, &people));
     let (plan, refusal) = asked.await?;
     let rounds = spec.rounds(plan.parameters.batch.max(1))?;
     super::elsewhere::check(&spec, &plan, rounds.batches)?;
@@ -179,14 +176,8 @@ async fn put(call: Call) -> Result<Public, Problem> {
     }
     let planned = planned(&call).await?;
     if let Some(refusal) = planned.refusal {
-        let who = call.caller()?.token.clone();
-        let (owner, subject) = (tenant.clone(), name.clone());
-        let touches = Touches::settings();
-        let logged = call.app.committer.write(Lane::Others, touches, move |tx| {
-            tx.audit(Some(&owner), &who, "model refused: over budget", &subject)?;
-            Ok(Ok(()))
-        });
-        logged.await?;
+        let what = "model refused: over budget".to_owned();
+        call.note(&tenant, what, &name).await?;
         return Err(Problem::conflict(refusal));
     }
     let spec = planned.spec;
@@ -210,10 +201,10 @@ async fn put(call: Call) -> Result<Public, Problem> {
         recipe: planned.plan.recipe.to_string(),
         simulated: spec.simulated.is_some(),
     };
-    let who = call.caller()?.token.clone();
+    let who = call.who()?;
     let key = format!("{tenant}/{name}");
     let touches = Touches::settings();
-    let row = call.app.committer.write(Lane::Others, touches, move |tx| {
+    let row = call.write(touches, move |tx| {
         if tx.has_model(&key)? {
             return Ok(Err(Problem::conflict("a model of this name is being made")));
         }
@@ -236,10 +227,7 @@ async fn begin(call: &Call, row: &Arc<ModelRow>) -> Result<(), Problem> {
     }
     let dataset = call.app.dataset(&row.tenant, &row.dataset)?;
     let row = Arc::clone(row);
-    let begun = call
-        .app
-        .workers
-        .ask(dataset.number, move |actor| actor.begin(&row, &dataset));
+    let begun = call.ask(dataset.number, move |actor| actor.begin(&row, &dataset));
     begun.await
 }
 
@@ -333,9 +321,9 @@ async fn changed(
     change: impl FnOnce(&mut State, u64, &ModelRow) -> bool + Send + 'static,
 ) -> Result<Public, Problem> {
     let row = call.model()?;
-    let who = call.caller()?.token.clone();
+    let who = call.who()?;
     let touches = Touches::settings().and(row.number);
-    let done = call.app.committer.write(Lane::Others, touches, move |tx| {
+    let done = call.write(touches, move |tx| {
         let now = tx.now;
         let is_done = tx.change(row.number, |state, _| change(state, now, &row));
         if is_done != Some(true) {

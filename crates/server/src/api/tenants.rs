@@ -5,7 +5,7 @@ use super::{Call, JSON, Route};
 use crate::auth::NewToken;
 use crate::clock::{parse_rfc3339, rfc3339};
 use crate::problem::Problem;
-use crate::store::{Lane, Role, TokenRow, Touches};
+use crate::store::{Role, TokenRow, Touches};
 use crate::told::{Admins, Managers, Public};
 use axum::http::Method;
 use serde::Deserialize;
@@ -70,13 +70,10 @@ async fn put(call: Call) -> Result<Public, Problem> {
     if !call.body.is_empty() && call.json()?.as_object().is_none_or(|body| !body.is_empty()) {
         return Err(Problem::unprocessable("allowed: an empty object"));
     }
-    let (tenant, who) = (
-        call.param("tenant").to_owned(),
-        call.caller()?.token.clone(),
-    );
+    let (tenant, who) = (call.param("tenant").to_owned(), call.who()?);
     let name = tenant.clone();
     let touches = Touches::settings();
-    let is_new = call.app.committer.write(Lane::Others, touches, move |tx| {
+    let is_new = call.write(touches, move |tx| {
         let is_new = tx.put_tenant(&name)?;
         if is_new {
             tx.audit(Some(&name), &who, "tenant made", &name)?;
@@ -125,7 +122,7 @@ async fn make(call: Call) -> Result<Public, Problem> {
         None => None,
     };
     let token = NewToken::random()?;
-    let (id, who) = (token.id.clone(), call.caller()?.token.clone());
+    let (id, who) = (token.id.clone(), call.who()?);
     let mut row = TokenRow {
         hash: token.hash,
         role: wanted.role,
@@ -137,7 +134,7 @@ async fn make(call: Call) -> Result<Public, Problem> {
         family: token.id.clone(),
     };
     let touches = Touches::settings();
-    let row = call.app.committer.write(Lane::Others, touches, move |tx| {
+    let row = call.write(touches, move |tx| {
         if !tx.has_tenant(&tenant)? {
             return Ok(Err(Problem::not_found("tenant")));
         }
@@ -186,10 +183,10 @@ async fn list(call: Call) -> Result<Public, Problem> {
 
 async fn end(call: Call) -> Result<Public, Problem> {
     let tenant = managed(&call)?;
-    let (id, who) = (call.param("token").to_owned(), call.caller()?.token.clone());
+    let (id, who) = (call.param("token").to_owned(), call.who()?);
     let name = id.clone();
     let touches = Touches::settings();
-    let ended = call.app.committer.write(Lane::Others, touches, move |tx| {
+    let ended = call.write(touches, move |tx| {
         let row = tx.token(&name)?;
         let own = |row: &TokenRow| !row.ended && row.tenant.as_deref() == Some(tenant.as_str());
         let Some(mut row) = row.filter(own) else {

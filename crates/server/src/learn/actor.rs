@@ -31,7 +31,7 @@ pub struct Context {
     /// The folder of data sets.
     pub folder: PathBuf,
     /// The store, to be read.
-    pub db: Arc<dyn Reads>,
+    pub(crate) db: Arc<dyn Reads>,
     /// The same, where several nodes share it: then ledgers and runs are there too.
     pub shared: Option<Arc<Shared>>,
     /// The store, to be written: set once it runs.

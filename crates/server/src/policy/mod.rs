@@ -65,7 +65,7 @@ struct Held {
 impl Policies {
     /// None yet: each is read when it is needed, and at most so many are kept.
     #[must_use]
-    pub fn new(db: Arc<dyn Reads>, most: usize) -> Self {
+    pub(crate) fn new(db: Arc<dyn Reads>, most: usize) -> Self {
         Self {
             db,
             newest: RwLock::default(),

@@ -143,7 +143,7 @@ pub(crate) fn number_of(row: &[u8]) -> Stored<u64> {
 }
 
 /// The store, to be read.
-pub trait Reads: Send + Sync {
+pub(crate) trait Reads: Send + Sync {
     /// All tokens.
     fn tokens(&self) -> Stored<Vec<(String, TokenRow)>>;
     /// Whether there is such a tenant.

@@ -239,22 +239,9 @@ impl Core {
                 let mut txn = db.begin_write().map_err(store_error)?;
                 txn.set_durability(Durability::Immediate)
                     .map_err(store_error)?;
-                let after = {
-                    let mut rows = Embedded::new(&txn)?;
-                    let mut tx = Tx {
-                        now: self.latest,
-                        boot: self.boot,
-                        rows: &mut rows,
-                        live: &mut self.live,
-                        due: &mut self.due,
-                        sweeps: &mut self.sweeps,
-                        changed: Vec::new(),
-                        after: Vec::new(),
-                    };
-                    tx.do_what_is_due();
-                    tx.run(ops)?;
-                    tx.after
-                };
+                let mut rows = Embedded::new(&txn)?;
+                let after = self.run(&mut rows, |tx| tx.do_what_is_due(), ops)?;
+                drop(rows);
                 txn.commit().map_err(store_error)?;
                 Ok(after)
             }
@@ -272,31 +259,39 @@ impl Core {
                     self.live.insert(number, Live::new(row, state, exact));
                 }
                 rows.now = self.latest;
-                let (after, boot) = {
-                    let mut tx = Tx {
-                        now: self.latest,
-                        boot: self.boot,
-                        rows: &mut rows,
-                        live: &mut self.live,
-                        due: &mut self.due,
-                        sweeps: &mut self.sweeps,
-                        changed: Vec::new(),
-                        after: Vec::new(),
-                    };
-                    for model in &touches.models {
-                        tx.settle(*model);
-                    }
-                    tx.run(ops)?;
-                    (tx.after, tx.boot)
-                };
+                let settle = |tx: &mut Tx<'_>| touches.models.iter().for_each(|m| tx.settle(*m));
+                let after = self.run(&mut rows, settle, ops)?;
                 rows.commit()?;
-                self.boot = boot;
                 if touches.settings {
                     shared.follow()?;
                 }
                 Ok(after)
             }
         }
+    }
+
+    /// Settles what is due, then runs these operations, in a transaction that is not committed yet.
+    fn run(
+        &mut self,
+        rows: &mut dyn Rows,
+        settle: impl FnOnce(&mut Tx<'_>),
+        ops: Vec<Op>,
+    ) -> Result<Vec<After>, StoreError> {
+        let mut tx = Tx {
+            now: self.latest,
+            boot: self.boot,
+            rows,
+            live: &mut self.live,
+            due: &mut self.due,
+            sweeps: &mut self.sweeps,
+            changed: Vec::new(),
+            after: Vec::new(),
+        };
+        settle(&mut tx);
+        tx.run(ops)?;
+        let (after, boot) = (tx.after, tx.boot);
+        self.boot = boot;
+        Ok(after)
     }
 }
 

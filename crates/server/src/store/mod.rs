@@ -10,7 +10,8 @@ pub mod shared;
 mod witness;
 
 pub use crate::rounds::State;
-pub use backend::{Fence, Reads, Touches};
+pub(crate) use backend::Reads;
+pub use backend::{Fence, Touches};
 pub use committer::{Committer, Lane, Limits, OnAfter};
 pub use core::{After, Core, Op, Reached, Taken, Tx};
 pub use disk::open;

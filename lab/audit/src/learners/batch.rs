@@ -96,10 +96,10 @@ impl Duel for Solved {
         let (mut seen, mut again) = (Vec::new(), Vec::new());
         let mut other = 0.0;
         for t in 1..=self.records {
-            let pull = match (self.adjacency, world) {
-                _ if t != self.place => Some(other),
-                (Adjacency::ZeroOut, World::Left) => None,
-                _ => Some(world.sign()),
+            let pull = if t == self.place {
+                world.pull(self.adjacency)
+            } else {
+                Some(other)
             };
             stage.run.learn(None, Raw::seal(record(pull)))?;
             seen.extend(stage.sync()?.concat());

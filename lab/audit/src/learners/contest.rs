@@ -6,7 +6,6 @@ use super::scene::Scene;
 use super::stage::{Interruption, Terms};
 use crate::AuditError;
 use crate::duel::{Duel, World};
-use hushstream_account::Adjacency;
 use hushstream_arena::add;
 use hushstream_mechanism::{GuaranteeKind, Participation, Raw, Transcript, Windowed};
 use hushstream_recipes::{Recipe, SumPlayer};
@@ -33,11 +32,8 @@ pub(super) struct Contest {
 impl Contest {
     /// How much a canary pulls.
     fn pull(&self, world: World) -> f64 {
-        match (self.recipe.request().adjacency, world) {
-            (Adjacency::ReplaceOne, _) => world.sign(),
-            (Adjacency::ZeroOut, World::Left) => 0.0,
-            (Adjacency::ZeroOut, World::Right) => 1.0,
-        }
+        let pull = world.pull(self.recipe.request().adjacency);
+        pull.unwrap_or(0.0)
     }
 
     /// What the canaries are worth in each sum.

@@ -11,7 +11,6 @@ use super::stage::{Interruption, Terms};
 use super::target::LineUp;
 use crate::AuditError;
 use crate::duel::{Duel, World};
-use hushstream_account::Adjacency;
 use hushstream_mechanism::decisions::Outcomes;
 use hushstream_mechanism::losses::{Features, Record};
 use hushstream_mechanism::sums::SumKind;
@@ -67,24 +66,19 @@ pub(super) fn duels(target: &Target, sum: SumKind) -> Result<LineUp, AuditError>
     let n = target.releases;
     let plan = recipe.plan();
     let terms = target.terms(plan.charge(), plan.scope(), plan.guarantee(true))?;
-    let deepest = match sum {
-        SumKind::Octave => 1 << n.ilog2(),
-        _ => 1,
-    };
     let duel = |place: u64, adaptive: bool, interruption: Interruption| {
         let others = if adaptive { ", adaptive stream" } else { "" };
-        let canaries = (0..target.records_a_person).map(|k| (place + k).min(n));
         Decided {
             recipe: recipe.clone(),
             terms: terms.clone(),
-            canaries: canaries.collect(),
+            canaries: target.canaries(place),
             adaptive,
             interruption,
             releases: n,
             what: format!("record {place} of {n}{others}{interruption}"),
         }
     };
-    let duels = target.line_up(deepest, [n > 1, false], duel);
+    let duels = target.line_up(target.deepest(sum), [n > 1, false], duel);
     Ok((terms, duels))
 }
 
@@ -111,13 +105,11 @@ impl Duel for Decided {
         let persons = matches!(request.participation, Participation::PerPerson { .. });
         for t in 1..=self.releases {
             let canary = self.canaries.contains(&t);
-            let reward = match (canary, request.adjacency, world) {
-                (true, Adjacency::ZeroOut, World::Left) => None,
-                (true, Adjacency::ZeroOut, World::Right) => Some(1.0),
-                (true, Adjacency::ReplaceOne, _) => Some(world.sign()),
+            let reward = match canary {
+                true => world.pull(request.adjacency),
                 // Others react to the decision that was made for them.
-                (false, ..) if self.adaptive => Some(if answer > 0.5 { 1.0 } else { -1.0 }),
-                (false, ..) => Some(0.0),
+                false if self.adaptive => Some(if answer > 0.5 { 1.0 } else { -1.0 }),
+                false => Some(0.0),
             };
             let batch = self.recipe.batch();
             for k in 0..batch {

@@ -13,7 +13,6 @@ use super::stage::{Interruption, Terms};
 use super::target::{LineUp, boxed};
 use crate::AuditError;
 use crate::duel::{Duel, World};
-use hushstream_account::Adjacency;
 use hushstream_arena::dense;
 use hushstream_mechanism::losses::{Distance, LinearLoss, Record};
 use hushstream_mechanism::perturb::{Leader, Timing};
@@ -102,7 +101,6 @@ pub(super) fn duels(target: &Target) -> Result<LineUp, AuditError> {
     let plan = recipe.plan();
     let terms = target.terms(plan.charge(), plan.scope(), plan.guarantee(true))?;
     let duel = |place: u64, others: Others, interruption: Interruption| {
-        let canaries = (0..target.records_a_person).map(|k| (place + k).min(n));
         let (stretch, words) = match others {
             Others::Neutral => (1.0, ""),
             Others::Null => (1e9, ", far outside, among null ones"),
@@ -111,7 +109,7 @@ pub(super) fn duels(target: &Target) -> Result<LineUp, AuditError> {
         Perturbed {
             recipe: recipe.clone(),
             terms: terms.clone(),
-            canaries: canaries.collect(),
+            canaries: target.canaries(place),
             others,
             stretch,
             interruption,
@@ -139,11 +137,8 @@ pub(super) fn duels(target: &Target) -> Result<LineUp, AuditError> {
 impl Perturbed {
     /// A canary's record, or nothing for the null one.
     fn canary(&self, world: World) -> Option<f64> {
-        match (self.recipe.request().adjacency, world) {
-            (Adjacency::ReplaceOne, _) => Some(world.sign() * self.stretch),
-            (Adjacency::ZeroOut, World::Left) => None,
-            (Adjacency::ZeroOut, World::Right) => Some(self.stretch),
-        }
+        let pull = world.pull(self.recipe.request().adjacency);
+        pull.map(|pull| pull * self.stretch)
     }
 
     /// The record of step t, where others go `away`.

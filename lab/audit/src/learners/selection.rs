@@ -13,7 +13,6 @@ use super::stage::{Interruption, Terms};
 use super::target::LineUp;
 use crate::AuditError;
 use crate::duel::{Duel, World};
-use hushstream_account::Adjacency;
 use hushstream_arena::{add, dense};
 use hushstream_mechanism::losses::LinearLoss;
 use hushstream_mechanism::select::Board;
@@ -143,10 +142,7 @@ impl Selected {
         let batch = usize::try_from(self.recipe.plan().batch()).unwrap_or(1);
         let mut slopes = vec![other; batch];
         if item == self.place {
-            slopes[0] = match (self.recipe.request().adjacency, world) {
-                (Adjacency::ZeroOut, World::Left) => None,
-                _ => Some(world.sign()),
-            };
+            slopes[0] = world.pull(self.recipe.request().adjacency);
         }
         slopes
     }

@@ -11,7 +11,6 @@ use super::stage::{Interruption, Terms};
 use super::target::LineUp;
 use crate::AuditError;
 use crate::duel::{Duel, World};
-use hushstream_account::Adjacency;
 use hushstream_mechanism::losses::{Features, Record};
 use hushstream_mechanism::sums::SumKind;
 use hushstream_mechanism::{Participation, Raw, Response};
@@ -71,18 +70,13 @@ pub(super) fn duels(target: &Target, sum: SumKind) -> Result<LineUp, AuditError>
     let nodes = (target.noise.is_pure() && alone)
         .then(|| Nodes::of(sum, n, n, (reach, target.budget.epsilon())))
         .flatten();
-    let deepest = match sum {
-        SumKind::Octave => 1 << n.ilog2(),
-        _ => 1,
-    };
     let duel = |place: u64, adaptive: bool, interruption: Interruption| {
         let others = if adaptive { ", adaptive stream" } else { "" };
         let whole = interruption == Interruption::Never;
-        let canaries = (0..target.records_a_person).map(|k| (place + k).min(n));
         Tabled {
             recipe: recipe.clone(),
             terms: terms.clone(),
-            canaries: canaries.collect(),
+            canaries: target.canaries(place),
             adaptive,
             interruption,
             nodes: nodes.clone().filter(|_| whole),
@@ -90,18 +84,13 @@ pub(super) fn duels(target: &Target, sum: SumKind) -> Result<LineUp, AuditError>
             what: format!("record {place} of {n}{others}{interruption}"),
         }
     };
-    let duels = target.line_up(deepest, [n > 1, false], duel);
+    let duels = target.line_up(target.deepest(sum), [n > 1, false], duel);
     Ok((terms, duels))
 }
 
 impl Tabled {
-    /// How much a canary pulls; nothing is the null record.
     fn pull(&self, world: World) -> Option<f64> {
-        match (self.recipe.request().adjacency, world) {
-            (Adjacency::ReplaceOne, _) => Some(world.sign()),
-            (Adjacency::ZeroOut, World::Left) => None,
-            (Adjacency::ZeroOut, World::Right) => Some(1.0),
-        }
+        world.pull(self.recipe.request().adjacency)
     }
 }
 

@@ -155,6 +155,21 @@ impl Target {
         places
     }
 
+    /// The items of a person's records, from `place` on: as close together as they may be, where
+    /// they share the most nodes.
+    pub(super) fn canaries(&self, place: u64) -> Vec<u64> {
+        let items = (0..self.records_a_person).map(|k| (place + k).min(self.releases));
+        items.collect()
+    }
+
+    /// The place that the most nodes of a sum contain.
+    pub(super) fn deepest(&self, sum: SumKind) -> u64 {
+        match sum {
+            SumKind::Octave => 1 << self.releases.ilog2(),
+            _ => 1,
+        }
+    }
+
     /// Where the run is interrupted, and the canary's places then.
     pub(super) fn interruptions(&self, deepest: u64) -> Vec<(u64, Interruption)> {
         let middle = self.releases / 2;
@@ -268,13 +283,8 @@ impl Target {
         let plan = recipe.plan();
         let terms = self.terms(plan.charge(), plan.scope(), plan.guarantee(true))?;
         let n = self.releases;
-        let deepest = match sum {
-            SumKind::Octave => 1 << n.ilog2(),
-            _ => 1,
-        };
+        let deepest = self.deepest(sum);
         let contest = |place: u64, adaptive: bool, interruption: Interruption| {
-            // A person's records stand as close together as they may: they share the most nodes.
-            let canaries = (0..self.records_a_person).map(|k| (place + k).min(n));
             let seen = match sum {
                 SumKind::Window(width) => n.min(place + width - 1),
                 _ => n,
@@ -289,7 +299,7 @@ impl Target {
                 recipe: recipe.clone(),
                 terms: terms.clone(),
                 scene: scene.clone(),
-                canaries: canaries.collect(),
+                canaries: self.canaries(place),
                 adaptive,
                 interruption,
                 seen,

@@ -10,7 +10,6 @@ use super::stage::{Interruption, Terms};
 use super::target::LineUp;
 use crate::AuditError;
 use crate::duel::{Duel, World};
-use hushstream_account::Adjacency;
 use hushstream_arena::dense;
 use hushstream_mechanism::feedback::Range;
 use hushstream_mechanism::losses::{Bounds, LinearModel, Link, Record};
@@ -87,13 +86,8 @@ pub(super) fn duels(target: &Target, sum: SumKind) -> Result<LineUp, AuditError>
 }
 
 impl Valued {
-    /// How much the canary pulls; nothing is the null record.
     fn pull(&self, world: World) -> Option<f64> {
-        match (self.recipe.request().adjacency, world) {
-            (Adjacency::ReplaceOne, _) => Some(world.sign()),
-            (Adjacency::ZeroOut, World::Left) => None,
-            (Adjacency::ZeroOut, World::Right) => Some(1.0),
-        }
+        world.pull(self.recipe.request().adjacency)
     }
 
     /// The released sums, in units of their bound and as the canary's direction has them; `plays`

@@ -47,6 +47,12 @@ impl Finding {
 }
 
 /// A bug and its correct twin.
+///
+/// ```
+/// for bug in hushstream_audit::planted::all() {
+///     println!("{}: {}", bug.name(), bug.what());
+/// }
+/// ```
 pub trait Planted: Sync {
     /// Short, for tables.
     fn name(&self) -> &'static str;

@@ -6,25 +6,24 @@
 //! 1/M, come within 1/M of all that is paid.
 
 use crate::adapter::{
-    Entry, Own, Play, Pull, RELEASES, Replay, Seen, Stop, all_sums, amount, budget, filter,
-    neighbours_in, paid,
+    Entry, Own, Play, Pull, RELEASES, Seen, Stop, all_sums, amount, budget, filter, neighbours_in,
+    paid,
 };
 use crate::share_of_price;
 use crate::shelf::Shelf;
 use crate::sums::Rows;
+use crate::tables::{Sum, replayed};
 use hushstream_account::Adjacency;
 use hushstream_learn::Learner;
 use hushstream_mechanism::decisions::{ContextMap, Judged, Outcomes, Plain, Policy, Rule};
 use hushstream_mechanism::losses::{Features, Record};
-use hushstream_mechanism::sums::{Geometry, Noise, PrivateSum, SumKind};
-use hushstream_mechanism::{Grant, Ledger, Participation, Raw, Transcript};
+use hushstream_mechanism::sums::{Geometry, Noise, SumKind};
+use hushstream_mechanism::{Grant, Ledger, Participation, Raw};
 use hushstream_noise::{Instance, Key, Source};
 use hushstream_recipes::{
     Column, DecisionsRecipe, DecisionsRequest, DecisionsRun, Judging, RecipeError, RecipeName,
     Release,
 };
-
-type Sum = PrivateSum<Transcript>;
 
 const ARMS: usize = 3;
 /// M.
@@ -213,9 +212,7 @@ impl Play for OnDecisions {
             };
             return own.play(run.unwrap(), &mut ledger, stream, stop);
         };
-        let (mut ledger, grant, book) = self.paid();
-        let (shelf, plan) = (Shelf::default(), self.recipe.plan());
-        let sum = Sum::open(plan.clone(), grant, key, &mut ledger, shelf.clone()).unwrap();
+        let plan = self.recipe.plan();
         // A log draws nothing: these coins are never read.
         let coins = Source::open(key, Instance::from_bytes([9; 16]), 1 << 61);
         let mut learner = self.recipe.learner().unwrap();
@@ -225,41 +222,19 @@ impl Play for OnDecisions {
             let record = Raw::seal(self.record(entry.pull));
             sum.add_decision(entry.person, map, &policy, &coins, record, None)
         };
-        let mut replay = Replay {
-            shelf: &shelf,
-            add: &mut |sum: &mut Sum, number, entry, ledger, seen| {
-                let pending = ask(sum, entry, number - 1).unwrap();
-                sum.sync(ledger).unwrap();
-                if let Some(pending) = pending {
-                    let value = sum.publish(pending).unwrap().into_value();
-                    learner.observe(&value[..map.learned()]).unwrap();
-                    let mut shown = learner.iterate().to_vec();
-                    shown.push(self.recipe.gamma(learner.rounds()));
-                    seen.published.push(shown);
-                    seen.values.push(value);
-                }
-            },
-            checkpoint: &|sum| sum.checkpoint(Vec::new()).unwrap(),
-            resume: &|ledger, seen| {
-                let back = Sum::resume(shelf.clone(), key, ledger, None, |_| true).unwrap();
-                for (pending, known) in back.recent.into_iter().zip(&seen.values) {
-                    let again = back.run.publish(pending).unwrap();
-                    assert_eq!(again.value(), known, "what comes again is the same");
-                }
-                back.run
-            },
+        let publish = &mut |value: &[f64]| {
+            learner.observe(&value[..map.learned()]).unwrap();
+            let mut shown = learner.iterate().to_vec();
+            shown.push(self.recipe.gamma(learner.rounds()));
+            shown
         };
-        let (mut sum, mut seen) = replay.play(sum, &mut ledger, stream, path, stop);
-        if plan.most_releases() == seen.values.len() as u64 {
-            let last = stream.len() - 1;
-            seen.refusal = match ask(&mut sum, stream[last], last) {
-                Err(error) => error.to_string(),
-                Ok(_) => panic!("a release too many"),
-            };
-        }
-        drop(sum);
-        seen.bytes = [shelf.bytes().len(), book.bytes().len()];
-        seen
+        replayed(
+            (plan, self.paid()),
+            (stream, path),
+            (key, stop),
+            &ask,
+            publish,
+        )
     }
 
     fn moved(&self, left: &Seen, right: &Seen) -> f64 {
