@@ -159,6 +159,39 @@ fn rows_at_once_are_rows_one_by_one_at_the_ends_of_batches() {
     }
 }
 
+/// The same for rows of every width: they end within lines of memory and between them.
+#[test]
+fn rows_of_any_width_at_once_are_rows_one_by_one() {
+    for width in 1..=26 {
+        let row = |i: usize| -> Vec<f64> {
+            let number = |j: usize| ((i * 31 + j * 17) % 97) as f64 / 40.0 - 1.2;
+            let target = (i % 3 % 2) as f64;
+            (0..width).map(number).chain([target]).collect()
+        };
+        let rows: Vec<Vec<f64>> = (0..300).map(row).collect();
+        for norm in [0.8, 100.0] {
+            let begin = || {
+                let learner = stated(Learner::classify().features(width)).simulated(5);
+                let learner = learner.norm(norm).batch(50);
+                let recipe = "pftal-convex".parse().unwrap();
+                learner.recipe(recipe).start().unwrap()
+            };
+            let told = |mut run: Run| {
+                let last = bits(run.model().unwrap().value());
+                let figures = run.figures().map(|figures| *figures.for_the_operator());
+                (last, figures, run.finish().unwrap().clipped)
+            };
+            let (mut alone, mut together) = (begin(), begin());
+            rows.iter().for_each(|row| alone.learn(row).unwrap());
+            together.learn_all(&rows).unwrap();
+            assert!(
+                told(alone) == told(together),
+                "{width} numbers, norm {norm}"
+            );
+        }
+    }
+}
+
 /// Rows with persons are learned one by one, and each is its person's.
 #[test]
 fn rows_of_persons_at_once_are_rows_one_by_one() {

@@ -211,16 +211,16 @@ impl Lattice {
             .collect();
         let mut added = Vec::with_capacity(scales.len());
         let lines = records.lines(range.clone());
-        add_those_that_fit(self, lines, records.height(), &scales, total, &mut added);
+        add_those_that_surely_fit(self, lines, records.height(), &scales, total, &mut added);
         let outcome = |((record, is_added), scales): ((usize, bool), Option<Scales>)| {
-            let Some(([_, smaller], clipped)) = scales else {
+            let Some((scales, clipped)) = scales else {
                 return Outcome::Null;
             };
             let values = records.features(record);
-            outcome(
-                is_added || add_if_it_fits(self, values, smaller, total),
-                clipped,
-            )
+            let mut scales = scales.into_iter();
+            let is_added =
+                is_added || scales.any(|scale| add_if_it_fits(self, values, scale, total));
+            outcome(is_added, clipped)
         };
         range.zip(added).zip(scales).map(outcome).collect()
     }
@@ -396,6 +396,28 @@ impl Lattice {
     }
 }
 
+impl Lattice {
+    /// A limit for sums in floating point of so many terms, each the size of an integer, or its
+    /// square where the norm is Euclidean: a sum within it is one that [`Lattice::holds`].
+    ///
+    /// *Proof.* Let u = 2⁻⁵³. Integers are exact here, a square is rounded once, and none vanishes,
+    /// as it is 0 or at least 1. A term passes at most n − 1 additions of numbers that are not
+    /// negative, in whatever order; each is rounded once. So the sum that is computed is at least
+    /// (1 − u)ⁿ ≥ 1 − nu of the true one, which is at most 1 + 2nu times the computed one, as
+    /// n < 2³³ + 8. What is not a number is within no limit, and what overflows neither. The limit is
+    /// at most 1 − (2n + 8)u of the radius, or its square, but for three roundings, which add less
+    /// than 4u. So the true sum is at most (1 + 2nu)(1 − (2n + 8)u)(1 + 4u) < 1 times the radius, or
+    /// its square. No size is larger then than the radius, and its float is its integer. ∎
+    fn sure_limit(&self, terms: usize) -> f64 {
+        let radius = self.radius as f64;
+        let limit = match self.norm {
+            Norm::L1 => radius,
+            Norm::L2 => radius * radius,
+        };
+        limit * (1.0 - (terms + 4) as f64 * f64::EPSILON)
+    }
+}
+
 /// The numbers by which values become integers, and whether they clip.
 type Scales = ([f64; 2], bool);
 
@@ -449,9 +471,10 @@ wide! {
         fits
     }
 
-    /// The same for records of some lines each, one after the other, by the first of their scales:
-    /// which of them were added. Without closures, which would not be compiled for wider vectors.
-    fn add_those_that_fit<'a>(
+    /// The same for records of some lines each, one after the other, by the first of their scales,
+    /// where the proof needs no integers: which of them were added. Without closures, which would
+    /// not be compiled for wider vectors.
+    fn add_those_that_surely_fit<'a>(
         lattice: &'a Lattice,
         lines: &'a [[f64; LINE]],
         height: usize,
@@ -459,27 +482,54 @@ wide! {
         total: &'a mut [i64],
         added: &'a mut Vec<bool>,
     ) -> () {
-        let (whole, part) = total.as_chunks_mut::<LINE>();
-        let mut rest = [0; LINE];
-        for (lines, scales) in lines.chunks_exact(height).zip(scales) {
-            let fits = match scales {
-                Some(([scale, _], _)) => lattice.holds(lines.as_flattened().iter().copied(), *scale),
-                None => false,
-            };
-            if let Some(([scale, _], _)) = scales
-                && fits
-            {
-                for (total, line) in whole.iter_mut().zip(lines) {
-                    add_integers(total, line, *scale);
+        let limit = lattice.sure_limit(height * LINE);
+        let mut fitting = Vec::with_capacity(scales.len());
+        for (record, scales) in lines.chunks_exact(height).zip(scales) {
+            let mut fits = false;
+            if let Some(([scale, _], _)) = scales {
+                let mut sums = [0.0; LINE];
+                match lattice.norm {
+                    Norm::L1 => {
+                        for line in record {
+                            for (sum, value) in sums.iter_mut().zip(line) {
+                                *sum += (value * scale).trunc().abs();
+                            }
+                        }
+                    }
+                    Norm::L2 => {
+                        for line in record {
+                            for (sum, value) in sums.iter_mut().zip(line) {
+                                let whole = (value * scale).trunc();
+                                *sum += whole * whole;
+                            }
+                        }
+                    }
                 }
-                if let Some(line) = lines.get(whole.len()) {
-                    add_integers(&mut rest, line, *scale);
+                fits = sums.iter().sum::<f64>() <= limit;
+                if fits {
+                    fitting.push((record, *scale));
                 }
             }
             added.push(fits);
         }
-        for (total, sum) in part.iter_mut().zip(rest) {
-            *total = total.wrapping_add(sum);
+        // Line after line, whose sums stay in the processor, and what each holds too much comes off
+        // at once.
+        let start = (fitting.len() as u64).wrapping_mul(ONES.to_bits()).wrapping_neg();
+        let (whole, part) = total.as_chunks_mut::<LINE>();
+        for place in 0..height {
+            let mut sums = [start; LINE];
+            for (record, scale) in &fitting {
+                for (sum, value) in sums.iter_mut().zip(&record[place]) {
+                    *sum = sum.wrapping_add(((value * scale).trunc() + ONES).to_bits());
+                }
+            }
+            let total = match whole.get_mut(place) {
+                Some(line) => &mut line[..],
+                None => &mut *part,
+            };
+            for (total, sum) in total.iter_mut().zip(sums) {
+                *total = total.wrapping_add(sum.cast_signed());
+            }
         }
     }
 }
@@ -500,11 +550,12 @@ pub(crate) fn integer(value: f64) -> i64 {
     whole(value.trunc())
 }
 
+/// Here the last digits of a float count ones.
+const ONES: f64 = 1.5 * (1_u64 << 52) as f64;
+
 /// The same for a whole number.
 #[inline(always)]
 fn whole(value: f64) -> i64 {
-    // Here the last digits of a float count ones.
-    const ONES: f64 = 1.5 * (1_u64 << 52) as f64;
     let bits = (value + ONES).to_bits();
     bits.wrapping_sub(ONES.to_bits()).cast_signed()
 }

@@ -349,13 +349,12 @@ impl Encoder {
         let most =
             usize::try_from(most).map_or(scales.together(), |most| most.min(scales.together()));
         let mut records = self.records.take().unwrap_or_else(|| scales.no_records());
-        let (mut were_longer, mut were_clipped) = (0, 0);
+        let mut were_clipped = 0;
         while records.count() < most {
             let read = rows.next_if(|row| match row.nameless() {
                 Some(Nameless::Numbers(numbers)) => {
                     let added = self.builder.push(scales, numbers, &mut records);
-                    added.is_some_and(|(was_longer, was_clipped)| {
-                        were_longer += u64::from(was_longer);
+                    added.is_some_and(|was_clipped| {
                         were_clipped += u64::from(was_clipped);
                         true
                     })
@@ -370,6 +369,7 @@ impl Encoder {
             self.records = Some(records);
             return None;
         }
+        let were_longer = scales.finish_all(&mut records);
         Some(SealedRecords {
             records: Raw::seal(records),
             were_longer: OperatorOnly::new(were_longer),
@@ -740,6 +740,44 @@ mod tests {
                         let bits =
                             |values: &[f64]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
                         assert_eq!(bits(fast), bits(slow), "{schema} {a} {b}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Of any width: rows end within lines and between them.
+    #[test]
+    fn wide_rows_of_numbers_give_the_same_bits_as_their_values() {
+        for width in 1..=26 {
+            for norm in ["", "norm = 0.7"] {
+                let names: Vec<String> = (0..width).map(|i| format!("'x{i}'")).collect();
+                let schema = format!(
+                    "target = 'y'\nnames = [{}, 'y']\nbounds = {{ '*' = [-1, 7], x0 = [0, 3] }}\n{norm}",
+                    names.join(", ")
+                );
+                let mut encoder = Encoder::new(&schema.parse().unwrap()).unwrap();
+                for row in 0..20 {
+                    let mut numbers: Vec<f64> = (0..=width)
+                        .map(|i| f64::from((row * 31 + i * 17) % 97) / 12.0 - 1.5)
+                        .collect();
+                    numbers[width as usize] = 1.0;
+                    let values: Vec<Value<'_>> = numbers.iter().copied().map(Value::from).collect();
+                    let (mut fast, mut slow) = (Row::default(), Row::default());
+                    encoder.row(&numbers, &mut fast).unwrap();
+                    encoder.row(&Nameless::Values(&values), &mut slow).unwrap();
+                    let bits = |row: &Row| match &row.features {
+                        Features::Dense(values) => {
+                            values.iter().map(|v| v.to_bits()).collect::<Vec<_>>()
+                        }
+                        Features::Sparse(_) => panic!("dense rows"),
+                    };
+                    assert_eq!(bits(&fast), bits(&slow), "{schema}");
+                    for strange in [f64::NAN, f64::INFINITY] {
+                        let mut broken = numbers.clone();
+                        broken[(row % width) as usize] = strange;
+                        let sealed = encoder.records(&mut [broken].iter().peekable(), 9);
+                        assert!(sealed.is_none(), "{schema}");
                     }
                 }
             }

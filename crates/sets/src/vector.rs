@@ -3,6 +3,7 @@
 use crate::SetError;
 use hushstream_account::ParameterError;
 use pulp::{Arch, Simd, WithSimd};
+use std::hint::black_box;
 
 /// ⟨a, b⟩, as far as both reach. The order of the additions is fixed, so that the sum is the same
 /// on every processor: eight lanes, of which the last four numbers may use half, then the rest.
@@ -41,6 +42,8 @@ pub fn square_and_dot(a: &[f64], b: &[f64]) -> [f64; 2] {
         add_products::<8>(&mut squares, a, a);
         add_products::<8>(&mut products, a, b);
     }
+    // Or the compiler sees pairs in the last additions, and shuffles every number into them.
+    let [mut squares, mut products] = black_box([squares, products]);
     let ((a, a_rest), (b, b_rest)) = (a_rest.as_chunks(), b_rest.as_chunks());
     for (a, b) in a.iter().zip(b) {
         add_products::<4>(&mut squares, a, a);

@@ -191,6 +191,43 @@ fn no_square_wraps() {
     }
 }
 
+/// Of a large radius its square and one more are the same float: the proof in floating point must
+/// leave such sums to the integers. And it must not leave ordinary ones to them.
+#[test]
+fn sums_that_floats_cannot_tell_from_the_limit_are_not_sure() {
+    for power in [1, 20, 26, 27, 28, 33, 40] {
+        let radius = 1_i64 << power;
+        for norm in [Norm::L1, Norm::L2] {
+            let lattice = Lattice::new(11, norm, radius as f64, radius).unwrap();
+            let surely = |first: f64, rest: f64| {
+                let mut records = Records::new(11);
+                records.push(|features| {
+                    features[..11].fill(rest);
+                    features[0] = first;
+                    Some((0.0, ()))
+                });
+                let scales = lattice.scales(Entries::Dense(records.features(0)), None);
+                let scales = [scales.map(|([_, _], clipped)| ([1.0; 2], clipped))];
+                let (lines, mut total, mut added) = (records.lines(0..1), [7; 11], Vec::new());
+                add_those_that_surely_fit(&lattice, lines, 2, &scales, &mut total, &mut added);
+                let wanted = |value: f64| 7 + if added[0] { value as i64 } else { 0 };
+                assert_eq!(total[..2], [wanted(first), wanted(rest)]);
+                added[0]
+            };
+            let radius = radius as f64;
+            assert!(
+                !surely(radius, 1.0) && !surely(-radius, -1.0),
+                "2^{power} {norm:?}"
+            );
+            assert!(
+                !surely(radius + 1.0, 0.0) && !surely(1e300, 0.0),
+                "2^{power} {norm:?}"
+            );
+            assert!(surely(0.9 * radius, 0.0) && surely(0.5 * radius, -radius / 64.0));
+        }
+    }
+}
+
 #[test]
 fn sparse_equals_dense() {
     let lattice = Lattice::new(4, Norm::L2, 1.0, 1 << 24).unwrap();

@@ -73,6 +73,14 @@ impl Records {
         self.targets.clear();
     }
 
+    /// The memory of the features of each record, which ends with zeros behind them.
+    #[inline(always)]
+    pub fn each_mut(&mut self) -> impl Iterator<Item = &mut [f64]> {
+        let (lines, length) = (self.lines_of(0..self.count()), self.height() * LINE);
+        let numbers = self.lines[lines].as_flattened_mut();
+        numbers.chunks_exact_mut(length)
+    }
+
     pub(crate) fn targets(&self, records: Range<usize>) -> &[f64] {
         &self.targets[records]
     }

@@ -19,6 +19,7 @@ use hushstream_mechanism::losses::{Features, Record, Records};
 use hushstream_mechanism::{OperatorOnly, Raw, RowDigest};
 use short::TOGETHER;
 use std::collections::HashMap;
+use std::hint::black_box;
 use std::ops::Range;
 use std::sync::Arc;
 use step::Scale;
@@ -182,8 +183,9 @@ pub(crate) enum Targets {
 pub(crate) struct Scales {
     /// Numbers of a row.
     count: usize,
-    /// All coordinates. Behind the numbers, what is scaled is 0.
+    /// Those that fill whole lines; and the last so many numbers, however they lie.
     lines: Vec<Lines>,
+    last: Lines,
     dimension: usize,
     intercept: Option<usize>,
     norm: Option<f64>,
@@ -211,50 +213,95 @@ impl Scales {
         (numbers.len() == self.count).then_some((*target, numbers))
     }
 
-    fn scaled(&self, numbers: &[f64], features: &mut [f64]) -> Option<bool> {
+    /// Scales the numbers of a row; false, and the features are anything, if one is not finite.
+    fn scale(&self, numbers: &[f64], features: &mut [f64]) -> bool {
         pulp::Arch::new().dispatch(Scaled {
             numbers,
             scales: self,
             features,
         })
     }
+
+    /// Makes scaled rows what they will be: shortened to the norm if they are longer, and with an
+    /// intercept. How many were longer.
+    fn finish<'a>(&self, rows: impl Iterator<Item = &'a mut [f64]>) -> u64 {
+        pulp::Arch::new().dispatch(Finished(self, rows))
+    }
+
+    /// The same for all records.
+    pub(crate) fn finish_all(&self, records: &mut Records) -> u64 {
+        self.finish(records.each_mut())
+    }
 }
 
-/// A row of numbers on its way to the coordinates: scaled, and shortened to the norm if it is
-/// longer.
+/// A row of numbers on its way to the coordinates.
 struct Scaled<'a> {
     numbers: &'a [f64],
     scales: &'a Scales,
-    /// All coordinates, and perhaps some behind them, which become 0.
+    /// All coordinates, and perhaps some behind them: no number is for these, and they become 0.
     features: &'a mut [f64],
 }
 
 impl pulp::WithSimd for Scaled<'_> {
-    /// Whether the row was longer; nothing if a number is not finite.
-    type Output = Option<bool>;
+    /// Whether all numbers are finite.
+    type Output = bool;
 
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) -> Option<bool> {
-        let (numbers, scales) = (self.numbers.as_chunks::<TOGETHER>(), &self.scales.lines);
-        let (features, rest) = self.features.split_at_mut(numbers.0.len() * TOGETHER);
+    fn with_simd<S: pulp::Simd>(self, _: S) -> bool {
+        let Self {
+            numbers,
+            scales,
+            features,
+        } = self;
+        match features.last_chunk_mut() {
+            Some(last) => *last = [0.0; TOGETHER],
+            None => features.fill(0.0),
+        }
+        let features = &mut features[..numbers.len()];
         // Becomes NaN by a number that is not finite.
         let mut strange = [0.0; TOGETHER];
-        let whole = features.as_chunks_mut().0.iter_mut();
-        for (features, (numbers, lines)) in whole.zip(numbers.0.iter().zip(scales)) {
+        // The last numbers lie in two lines, where some of them are scaled twice: that is less than
+        // to copy those beyond the whole lines.
+        if let Some(last) = numbers.last_chunk()
+            && let Some(features) = features.last_chunk_mut()
+        {
+            scale(last, &scales.last, features, &mut strange);
+        } else {
+            let (mut last, mut scaled) = ([0.0; TOGETHER], [0.0; TOGETHER]);
+            let absent = TOGETHER - numbers.len();
+            last[absent..].copy_from_slice(numbers);
+            scale(&last, &scales.last, &mut scaled, &mut strange);
+            features.copy_from_slice(&scaled[absent..]);
+        }
+        let (numbers, features) = (numbers.as_chunks().0, features.as_chunks_mut().0);
+        for (features, (numbers, lines)) in
+            features.iter_mut().zip(numbers.iter().zip(&scales.lines))
+        {
             scale(numbers, lines, features, &mut strange);
         }
-        if let Some(lines) = scales.get(numbers.0.len()) {
-            let (mut last, mut scaled) = ([0.0; TOGETHER], [0.0; TOGETHER]);
-            last[..numbers.1.len()].copy_from_slice(numbers.1);
-            scale(&last, lines, &mut scaled, &mut strange);
-            rest.copy_from_slice(&scaled[..rest.len()]);
+        strange.iter().sum::<f64>().abs() <= 0.0
+    }
+}
+
+/// Scaled rows that become what they will be. They do not wait for each other's roots and
+/// quotients, as they would if each were made from its numbers to its end.
+struct Finished<'a, I>(&'a Scales, I);
+
+impl<'a, I: Iterator<Item = &'a mut [f64]>> pulp::WithSimd for Finished<'_, I> {
+    /// How many were longer than the norm.
+    type Output = u64;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> u64 {
+        let Self(scales, rows) = self;
+        let mut longer = 0;
+        for features in rows {
+            longer += u64::from(shorten(scales.norm, features, scales.dimension));
+            if let Some(last) = scales.intercept {
+                features[last] = 1.0;
+            }
         }
-        let features = &mut self.features[..self.scales.dimension];
-        let was_longer = shorten(self.scales.norm, features);
-        if let Some(last) = self.scales.intercept {
-            features[last] = 1.0;
-        }
-        (strange.iter().sum::<f64>().abs() <= 0.0).then_some(was_longer)
+        longer
     }
 }
 
@@ -281,15 +328,20 @@ impl pulp::WithSimd for Shortened<'_> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) -> bool {
-        shorten(self.0, self.1)
+        shorten(self.0, self.1, self.1.len())
     }
 }
 
+/// Only zeros may be behind the coordinates.
 #[inline(always)]
-fn shorten(norm: Option<f64>, dense: &mut [f64]) -> bool {
-    let factor = shrink(norm, || squared_length(dense));
+fn shorten(norm: Option<f64>, features: &mut [f64], dimension: usize) -> bool {
+    let factor = shrink(norm, || squared_length(&features[..dimension]));
     if let Some(factor) = factor {
-        dense.iter_mut().for_each(|value| *value *= factor);
+        let (lines, rest) = features.as_chunks_mut::<TOGETHER>();
+        for line in lines {
+            *line = line.map(|value| value * factor);
+        }
+        rest.iter_mut().for_each(|value| *value *= factor);
     }
     factor.is_some()
 }
@@ -493,11 +545,17 @@ impl Builder {
         if !is_plain {
             return None;
         }
-        let mut lines = vec![Lines::default(); self.dimension.div_ceil(TOGETHER)];
+        let mut lines = vec![Lines::default(); columns.len() / TOGETHER];
+        let mut last = Lines::default();
         for (place, step) in columns.iter().enumerate() {
             match step {
                 Step::Number(scale) if scale.slot as usize == place => {
-                    lines[place / TOGETHER].set(place % TOGETHER, scale);
+                    if let Some(lines) = lines.get_mut(place / TOGETHER) {
+                        lines.set(place % TOGETHER, scale);
+                    }
+                    if let Some(place) = (place + TOGETHER).checked_sub(columns.len()) {
+                        last.set(place, scale);
+                    }
                 }
                 _ => return None,
             }
@@ -505,6 +563,7 @@ impl Builder {
         Some(Scales {
             count: columns.len(),
             lines,
+            last,
             dimension: self.dimension,
             intercept: self.intercept,
             norm: self.norm,
@@ -520,28 +579,30 @@ impl Builder {
     ) -> Option<Result<(), Fault>> {
         let (target, numbers) = scales.split(numbers)?;
         self.clear();
-        self.was_longer = scales.scaled(numbers, &mut self.dense)?;
+        if !scales.scale(numbers, &mut self.dense) {
+            return None;
+        }
+        self.was_longer = scales.finish(std::iter::once(&mut self.dense[..])) > 0;
         self.is_finished = true;
         (self.target, self.person, self.target_was_clipped) = (None, None, false);
         let target = self.target_encoder.encode_number(target);
         Some(self.put_target(target, targets))
     }
 
-    /// Adds the record of such a row, with a target that can be read; nothing for another row.
-    /// Whether it was longer than the norm, and whether its target had to be clipped.
+    /// Adds the record of such a row, with a target that can be read, to be finished
+    /// ([`Scales::finish_all`]); nothing for another row. Whether its target had to be clipped.
     pub(crate) fn push(
         &self,
         scales: &Scales,
         numbers: &[f64],
         records: &mut Records,
-    ) -> Option<(bool, bool)> {
+    ) -> Option<bool> {
         let (target, numbers) = scales.split(numbers)?;
         let (target, was_clipped) = self.target_encoder.encode_number(target).ok()?;
-        let was_longer = records.push(|features| {
-            let was_longer = scales.scaled(numbers, features)?;
-            Some((target, was_longer))
-        })?;
-        Some((was_longer, was_clipped))
+        records.push(|features| {
+            let are_finite = scales.scale(numbers, features);
+            are_finite.then_some((target, was_clipped))
+        })
     }
 
     /// Begins a row.
@@ -940,6 +1001,8 @@ fn squared_length(values: &[f64]) -> f64 {
             *lane += value * value;
         }
     }
+    // Or the compiler sees pairs in the last additions, and shuffles every number into them.
+    let lanes = black_box(lanes);
     let rest: f64 = rest.iter().map(|value| value * value).sum();
     (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]) + rest
 }

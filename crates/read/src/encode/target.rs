@@ -82,7 +82,7 @@ impl TargetEncoder {
     /// missing.
     pub(crate) fn encode_number(&self, value: f64) -> Result<(f64, bool), Fault> {
         match &self.kind {
-            Prepared::Sign { positive: None } if [1.0, 0.0, -1.0].contains(&value) => {
+            Prepared::Sign { positive: None } if is_sign(value) => {
                 Ok((if value > 0.0 { 1.0 } else { -1.0 }, false))
             }
             Prepared::Number {
@@ -93,6 +93,12 @@ impl TargetEncoder {
             _ => self.encode(value.to_string().as_bytes()),
         }
     }
+}
+
+/// Whether a number is −1, 0 or 1. Without a branch: nothing foretells a label.
+fn is_sign(value: f64) -> bool {
+    let size = value.abs().to_bits();
+    (size == 0) | (size == 1.0_f64.to_bits())
 }
 
 /// A number clipped to its bounds, from their midpoint, and whether it had to be.
