@@ -218,6 +218,12 @@ impl<M: Mechanism> Private<M> {
         covered && self.mechanism.is_long(since, base)
     }
 
+    /// Whether anything is stored: without storage no run comes back, and a checkpoint says nothing.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        self.diary.is_kept()
+    }
+
     /// Replaces the journal by a checkpoint of the current state, with a note of the caller's (for
     /// example a learner's public state).
     ///

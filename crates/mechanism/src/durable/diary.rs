@@ -281,6 +281,11 @@ impl Diary {
         Ok(())
     }
 
+    /// Whether the journal is stored at all.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.log.is_kept()
+    }
+
     /// Writes one item: `append` appends it to the given bytes. Without storage it is not even
     /// encoded. A failure leaves the mechanism between two states; the run must then be resumed.
     pub(crate) fn item(

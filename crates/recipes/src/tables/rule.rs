@@ -30,6 +30,14 @@ const MANY_CATEGORIES: u32 = 128;
 pub(super) const BINS: u32 = 5;
 /// The most tables: beyond them noise grows faster than what they tell.
 const MOST_TABLES: usize = 300;
+/// The fewest releases, as powers of two: of curves alone, and with tables.
+const ALONE: u32 = 8;
+const WITH_TABLES: u32 = 5;
+/// How many times as far a batch may move a score where there are tables: every cell takes a Newton
+/// step of its own, which is never too long, and with more releases the sums carry more noise. With
+/// a quarter or a sixteenth in place of this eighth of the releases of curves little changes; with
+/// as many as they have, less is learned (docs/results.md).
+const REACH: f64 = 8.0;
 /// Coordinates times releases that a run may take: some twenty seconds of one core.
 const MOST_WORK: u64 = 1 << 31;
 
@@ -107,15 +115,11 @@ impl Public<'_> {
                 (noise, noise * few, 40.0)
             }
         };
-        let releases = match self.releases {
-            Some(stated) => stated,
-            None => self.releases(planned, once, limit)?,
-        };
         let mut settings = Settings {
             knots: self.knots(),
             tables: Vec::new(),
             share: 0.0,
-            releases,
+            releases: 1,
             passes: 1,
             score_noise: once,
             kappa: 0.0,
@@ -123,30 +127,36 @@ impl Public<'_> {
         if let Some(passes) = self.passes.filter(|&passes| passes > 1) {
             return Some(in_passes(settings, passes, noise));
         }
-        let tables = self.tuples(self.tables.unwrap_or(3));
-        if tables.is_empty() {
-            return Some(self.without_tables(settings, noise));
-        }
-        let cells: u64 = tables.iter().map(|table| self.cells_of(table)).sum();
-        let per_table = cells as f64 / tables.len() as f64;
-        // The work of all coordinates, counts included, may ask for fewer releases.
-        let scores = self.response.scores() as u64 + 1;
-        while settings.releases > 256 && cells * scores * settings.releases > MOST_WORK {
-            settings.releases /= 2;
-        }
-        let per_count = planned.noise(settings.releases)? / self.response.residual_bound();
-        settings.kappa = records / per_table / (per_count * (tables.len() as f64).sqrt());
-        let fits = tables.len() <= MOST_TABLES && cells * scores * settings.releases <= MOST_WORK;
         let is_class = !matches!(self.response, Response::Number(_));
-        let many = self.records >= FEW_RECORDS && settings.kappa >= 0.3;
-        let pays = is_class && many && !self.in_time && !self.is_pure;
-        if self.tables.is_some() || fits && pays && !self.is_open {
-            settings.share = if settings.kappa < 2.0 { 0.5 } else { 0.8 };
-            settings.tables = tables;
-            settings.score_noise = once / 1.4;
-            return Some(settings);
+        let tables = self.tuples(self.tables.unwrap_or(3));
+        if !tables.is_empty() {
+            let (limit, least) = if is_class {
+                (REACH * limit, WITH_TABLES)
+            } else {
+                (limit, ALONE)
+            };
+            settings.releases = self.releases(planned, once, limit, least)?;
+            let cells: u64 = tables.iter().map(|table| self.cells_of(table)).sum();
+            let per_table = cells as f64 / tables.len() as f64;
+            // The work of all coordinates, counts included, may ask for fewer releases.
+            let scores = self.response.scores() as u64 + 1;
+            while settings.releases > 256 && cells * scores * settings.releases > MOST_WORK {
+                settings.releases /= 2;
+            }
+            let per_count = planned.noise(settings.releases)? / self.response.residual_bound();
+            settings.kappa = records / per_table / (per_count * (tables.len() as f64).sqrt());
+            let work = cells * scores * settings.releases;
+            let fits = tables.len() <= MOST_TABLES && work <= MOST_WORK;
+            let many = self.records >= FEW_RECORDS && settings.kappa >= 0.3;
+            let pays = is_class && many && !self.in_time && !self.is_pure;
+            if self.tables.is_some() || fits && pays && !self.is_open {
+                settings.share = if settings.kappa < 2.0 { 0.5 } else { 0.8 };
+                settings.tables = tables;
+                settings.score_noise = once / 1.4;
+                return Some(settings);
+            }
         }
-        settings.releases = releases;
+        settings.releases = self.releases(planned, once, limit, ALONE)?;
         Some(self.without_tables(settings, noise))
     }
 
@@ -169,7 +179,16 @@ impl Public<'_> {
     }
 
     /// The power of two at which a step moves a score by about `limit` over all records of a batch.
-    fn releases(&self, planned: &mut dyn Planned, noise: f64, limit: f64) -> Option<u64> {
+    fn releases(
+        &self,
+        planned: &mut dyn Planned,
+        noise: f64,
+        limit: f64,
+        least: u32,
+    ) -> Option<u64> {
+        if self.releases.is_some() {
+            return self.releases;
+        }
         let most = self.records.max(2).ilog2();
         if self.is_pure {
             let power = 0.5 * (self.records.max(2) as f64).log2() - 5.0;
@@ -181,7 +200,8 @@ impl Public<'_> {
             let power = 1.25 * (self.records.max(2) as f64).log2() - 10.6;
             return Some(1 << (power.round().clamp(4.0, 12.0) as u32).min(most));
         }
-        let least = if self.records < 10_000 { 6 } else { 8 }.min(most);
+        let few = if self.records < 10_000 { 6 } else { most };
+        let least = least.min(few).min(most);
         let mut power = least;
         for _ in 0..4 {
             let step = noise / planned.noise(1 << power)?;
