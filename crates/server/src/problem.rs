@@ -144,8 +144,8 @@ impl From<hushstream::Error> for Problem {
 
 /// Whether the system failed, and nothing that was asked for.
 fn is_of_the_disk(error: &(dyn std::error::Error + 'static)) -> bool {
-    let causes = std::iter::successors(Some(error), |cause| cause.source());
-    causes.into_iter().any(|cause| {
+    let mut causes = std::iter::successors(Some(error), |cause| cause.source());
+    causes.any(|cause| {
         let system = cause.downcast_ref::<std::io::Error>();
         system.is_some_and(|error| error.raw_os_error().is_some())
             || matches!(cause.downcast_ref(), Some(LogError::Poisoned))
