@@ -290,9 +290,9 @@ class SparkLearner:
             question = authority.question()
             parts = partials(df, question, authority.reading)
             # Positions between rows that no row has: rows that were left out before, or the rest of
-            # a block. Nobody's record is there.
+            # a block. Nobody's record is there. And a batch of nobody says so, by a part without any.
             empty = _between(covered(parts), planned, from_zero=_FILE in df.columns)
-            if empty:
+            if empty or not parts:
                 worker = _native.Worker(question)
                 parts.append(worker.finish(empty))
             taken = authority.commit(source, number, parts, accept_new_source=accept)

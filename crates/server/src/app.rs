@@ -93,7 +93,7 @@ impl Opened {
         let db = Arc::new(crate::store::open(&config.data.join("store.redb"), syncs)?);
         let core = Core::open(Arc::clone(&db))?;
         let (store, published) = core.name()?;
-        let witness = Witness::new(config.witness.clone(), store);
+        let mut witness = Witness::new(config.witness.clone(), store);
         match witness.check(published) {
             Ok(is_there) => {
                 if !is_there && config.witness.is_some() && published > 0 {
@@ -106,7 +106,11 @@ impl Opened {
                 let noted = witness.note(published);
                 noted.map_err(|error| StartError::Io(what, error))?;
             }
-            Err(told) if config.restored => tracing::warn!(told, "a restored copy"),
+            Err(told) if config.restored => {
+                tracing::warn!(told, "a restored copy");
+                // It answers with what is old, and the witness still says so.
+                witness = Witness::new(None, store);
+            }
             Err(told) => return Err(StartError::Refused(told)),
         }
         Ok(Self {
@@ -199,7 +203,7 @@ impl App {
         let closed_at_start = core.models().map(|(row, state)| (row.number, state.closed));
         let closed_at_start = closed_at_start.collect();
         let (policies, hub) = (
-            Arc::new(Policies::new(Arc::clone(&db), config.answering)),
+            Arc::new(Policies::new(Arc::clone(&db), witness, config.answering)),
             Arc::<Hub>::default(),
         );
         let context = Arc::new(Context {
@@ -211,7 +215,6 @@ impl App {
             hub: Arc::clone(&hub),
             clock: Arc::clone(&clock),
             master: Arc::clone(&master),
-            witness,
             closed_at_start: Mutex::new(closed_at_start),
             open: (config.open / config.workers.max(1)).max(1),
         });

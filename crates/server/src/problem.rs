@@ -2,6 +2,7 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use hushstream::mechanism::LogError;
 use serde::Serialize;
 
 /// A refusal.
@@ -121,6 +122,12 @@ impl From<hushstream::Error> for Problem {
                 "the database did not answer, or another node has the data set: ask again",
             );
         }
+        if is_of_the_disk(&error) {
+            tracing::error!(%error, "a ledger or a journal cannot be written");
+            return Self::unavailable(
+                "a ledger or a journal cannot be written: see the server's log",
+            );
+        }
         let told = error.worded(|setting| {
             let name = setting.split([' ', '=']).next().unwrap_or_default();
             format!("`{}`", name.replace('-', "_"))
@@ -133,6 +140,16 @@ impl From<hushstream::Error> for Problem {
             _ => Self::unprocessable(told),
         }
     }
+}
+
+/// Whether the system failed, and nothing that was asked for.
+fn is_of_the_disk(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut causes = std::iter::successors(Some(error), |cause| cause.source());
+    causes.any(|cause| {
+        let system = cause.downcast_ref::<std::io::Error>();
+        system.is_some_and(|error| error.raw_os_error().is_some())
+            || matches!(cause.downcast_ref(), Some(LogError::Poisoned))
+    })
 }
 
 impl From<crate::store::StoreError> for Problem {

@@ -5,6 +5,7 @@
 //! are what an audit bets against (`evidence.rs`).
 
 use crate::normal::{MARGIN, phi, quantile_high};
+use hushstream_account::ParameterError;
 
 /// No test of so few alarms is ever played often enough.
 const STEEPEST: f64 = 1e12;
@@ -57,6 +58,35 @@ impl Claim {
     /// μ for Gaussian claims, ε for others.
     pub(crate) fn promised(self) -> f64 {
         self.mu().unwrap_or(self.budget().0)
+    }
+
+    /// A claim of which a share can be proved.
+    pub(crate) fn check(self) -> Result<(), ParameterError> {
+        let promised = self.promised();
+        if promised > 0.0 && promised.is_finite() {
+            return Ok(());
+        }
+        let name = if self.mu().is_some() { "mu" } else { "epsilon" };
+        Err(ParameterError::new(name, promised, "above 0, and finite"))
+    }
+
+    /// The errors with which μ is tested, and the (ε, δ): they share the stated one, so that what
+    /// refutes either is wrong with probability `error` at most. The (ε, δ) of a Gaussian claim
+    /// follows from its μ, and takes a tenth; one with δ = 1 promises nothing, and takes none.
+    pub(crate) fn errors(self, error: f64) -> (f64, f64) {
+        match self {
+            Self::Gaussian { delta, .. } if delta < 1.0 => (0.9 * error, 0.1 * error),
+            _ => (error, error),
+        }
+    }
+
+    /// Whether one of these lower bounds is above what is promised. Those of ε and δ are one test:
+    /// either refutes the (ε, δ) itself.
+    pub(crate) fn is_refuted(self, mu: f64, (epsilon, delta): (f64, f64)) -> bool {
+        let (most_epsilon, most_delta) = self.budget();
+        self.mu().is_some_and(|promised| mu >= promised)
+            || most_epsilon > 0.0 && epsilon >= most_epsilon
+            || most_delta > 0.0 && most_delta < 1.0 && delta >= most_delta
     }
 
     /// A share of it: of μ, or of ε at its δ.

@@ -312,13 +312,14 @@ pub struct Evidence {
     delta: Ladder,
     seen: Moments,
     most: f64,
-    /// ln of the wealth that refutes, with a margin for rounding.
-    enough: f64,
+    /// ln of the wealth that refutes a μ, and an ε or a δ, with a margin for rounding.
+    enough: (f64, f64),
 }
 
 impl Evidence {
-    /// None yet. `earlier` are other runs, which stakes may be learned from; tails are at most
-    /// `most`, and each of the bounds is wrong with probability at most `error`.
+    /// None yet. `earlier` are other runs, if there are any, which stakes may be learned from; tails
+    /// are at most `most`, and each of the bounds is wrong with probability at most `error`. So is
+    /// a refutation, whichever bound it comes from: the error is shared ([`Evidence::refutes`]).
     pub fn new(claim: Claim, earlier: &[Tails], most: f64, error: f64) -> Self {
         let size = earlier.first().map_or(0, |run| run.tails.len());
         let mut seen = Moments::prior(size);
@@ -328,6 +329,8 @@ impl Evidence {
 
     pub(crate) fn after(claim: Claim, seen: Moments, most: f64, error: f64) -> Self {
         let (epsilon, delta) = claim.budget();
+        let (error_of_mu, error_of_budget) = claim.errors(error);
+        let needed = |error: f64| -libm::log(error) + 1e-6;
         let around = |value: f64, otherwise| if value > 0.0 { value } else { otherwise };
         let mut deltas: Vec<f64> = (1..350).map(|k| libm::pow(1.05, -f64::from(k))).collect();
         deltas.push(delta);
@@ -341,14 +344,22 @@ impl Evidence {
             delta: Ladder::new(deltas, |delta| Promise::Approximate { epsilon, delta }),
             seen,
             most,
-            enough: -libm::log(error) + 1e-6,
+            enough: (needed(error_of_mu), needed(error_of_budget)),
         }
     }
 
     /// Runs in batches: stakes are chosen before each batch.
     pub fn take(&mut self, batch: &[Tails]) {
-        for ladder in [&mut self.mu, &mut self.epsilon, &mut self.delta] {
-            ladder.take(&self.seen, batch, self.most, self.enough);
+        if let (true, Some(first)) = (self.seen.first.is_empty(), batch.first()) {
+            self.seen = Moments::prior(first.tails.len());
+        }
+        let (mu, budget) = self.enough;
+        for (ladder, enough) in [
+            (&mut self.mu, mu),
+            (&mut self.epsilon, budget),
+            (&mut self.delta, budget),
+        ] {
+            ladder.take(&self.seen, batch, self.most, enough);
         }
         batch.iter().for_each(|run| self.seen.add(run));
     }
@@ -368,8 +379,14 @@ impl Evidence {
         self.delta.proved()
     }
 
+    /// Whether the claim is refuted: its μ, or the (ε, δ) that is stated beside it.
+    pub fn refutes(&self) -> bool {
+        self.claim
+            .is_refuted(self.mu(), (self.epsilon(), self.delta()))
+    }
+
     /// What is proved of what is claimed: of μ for Gaussian claims, of ε for others. The claim is
-    /// refuted from 1 on.
+    /// refuted from 1 on, and perhaps before: see [`Evidence::refutes`].
     pub fn share(&self) -> f64 {
         let proved = match self.claim {
             Claim::Gaussian { .. } => self.mu(),
@@ -481,6 +498,27 @@ mod tests {
             bounds.iter().all(|bound| bound.abs() < 1e-300),
             "{bounds:?}"
         );
+    }
+
+    /// A Gaussian claim is two promises, and the second may be false alone: 1-Gaussian privacy is
+    /// (4.4, 1e-5), and not (0.5, 1e-5).
+    #[test]
+    fn a_false_epsilon_beside_a_true_mu_is_refuted() {
+        for (epsilon, is_false) in [(0.5, true), (4.4, false)] {
+            let claim = Claim::Gaussian {
+                mu: 1.0,
+                epsilon,
+                delta: 1e-5,
+            };
+            let mut dice = Dice::new(3);
+            // No runs to learn stakes from: they are learned on the way.
+            let mut evidence = Evidence::new(claim, &[], 1.0, 1e-7);
+            for _ in 0..20 {
+                evidence.take(&pairs(&mut dice, 1.0, 100));
+            }
+            assert_eq!(evidence.refutes(), is_false, "{claim:?}: {evidence:?}");
+            assert!(evidence.share() < 1.0);
+        }
     }
 
     #[test]

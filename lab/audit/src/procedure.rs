@@ -128,7 +128,7 @@ pub struct Verdict {
     pub delta: f64,
     /// What is proved of what is claimed: of μ for Gaussian claims, of ε for others.
     pub share: f64,
-    /// The error probability.
+    /// The error probability, of the three bounds each and of a refutation.
     pub error: f64,
     /// Runs altogether.
     pub runs: u64,
@@ -142,9 +142,9 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Whether the claim is refuted.
+    /// Whether the claim is refuted: its μ, or the (ε, δ) that is stated beside it.
     pub fn violated(&self) -> bool {
-        self.share >= 1.0
+        self.claim.is_refuted(self.mu, (self.epsilon, self.delta))
     }
 
     /// (alarms, hits) as measured for every threshold, on the upper side: for a picture, not for a
@@ -276,9 +276,11 @@ fn choose<'a>(
 /// Holds an audit.
 ///
 /// # Errors
-/// An effort out of range; no duels; a duel that cannot be played.
+/// An effort out of range; a claim of nothing, of which no share can be proved; no duels; a duel
+/// that cannot be played.
 pub fn audit(claim: Claim, duels: &[Box<dyn Duel>], effort: Effort) -> Result<Verdict, AuditError> {
     effort.check()?;
+    claim.check()?;
     let start = Instant::now();
     let (Some(mut chosen), mut runs) = choose(claim, duels, effort)? else {
         let allowed = "at least one, which publishes something";
@@ -373,7 +375,8 @@ fn promise(claim: Claim, scores: &[Vec<f64>; 2], effort: Effort) -> f64 {
         .into_iter()
         .map(|threshold| (tail(&scores[0], threshold), tail(&scores[1], threshold)))
         .collect();
-    let needed = -libm::log(effort.error) / effort.prove as f64;
+    let (error, _) = claim.errors(effort.error);
+    let needed = -libm::log(error) / effort.prove as f64;
     let wealth = |share: f64| {
         let tangents = claim.share(share).tangents();
         let best = rates
@@ -431,4 +434,75 @@ fn quantiles(sorted: &[f64]) -> impl Iterator<Item = f64> + '_ {
     let step = (sorted.len() / 256).max(1);
     let ends = sorted.iter().take(16).chain(sorted.iter().rev().take(16));
     sorted.iter().step_by(step).chain(ends).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hushstream_arena::Dice;
+
+    /// One normal of variance 1, from −½ or from ½: 1-Gaussian, and nothing less.
+    struct Normal;
+
+    impl Duel for Normal {
+        fn name(&self) -> String {
+            "normal".into()
+        }
+
+        fn play(&self, world: World, seed: u64) -> Result<Vec<f64>, AuditError> {
+            Ok(vec![0.5 * world.sign() + Dice::new(seed).normal()])
+        }
+    }
+
+    fn audited(claim: Claim) -> Result<Verdict, AuditError> {
+        audit(claim, &[Box::new(Normal)], Effort::runs(2000, 1e-3, 1))
+    }
+
+    #[test]
+    fn the_epsilon_that_is_printed_beside_mu_is_audited_too() {
+        let claim = |epsilon| Claim::Gaussian {
+            mu: 1.0,
+            epsilon,
+            delta: 1e-5,
+        };
+        let (wrong, right) = (audited(claim(0.5)).unwrap(), audited(claim(4.4)).unwrap());
+        assert!(wrong.violated() && !right.violated(), "{wrong:?} {right:?}");
+        for verdict in [wrong, right] {
+            assert!((0.7..1.0).contains(&verdict.share), "{verdict:?}");
+        }
+        // Where the pair promises nothing, μ has the whole error.
+        let nothing = Claim::Gaussian {
+            mu: 1.0,
+            epsilon: 0.0,
+            delta: 1.0,
+        };
+        assert_eq!(nothing.errors(1e-3), (1e-3, 1e-3));
+        assert!(!audited(nothing).unwrap().violated());
+    }
+
+    #[test]
+    fn a_claim_of_nothing_has_no_share() {
+        for (name, claim) in [
+            (
+                "mu",
+                Claim::Gaussian {
+                    mu: 0.0,
+                    epsilon: 1.0,
+                    delta: 0.1,
+                },
+            ),
+            ("epsilon", Claim::Pure { epsilon: 0.0 }),
+            ("epsilon", Claim::Pure { epsilon: f64::NAN }),
+            (
+                "epsilon",
+                Claim::Approximate {
+                    epsilon: 0.0,
+                    delta: 0.5,
+                },
+            ),
+        ] {
+            let told = audited(claim).unwrap_err().to_string();
+            assert!(told.contains(name) && told.contains("above 0"), "{told}");
+        }
+    }
 }

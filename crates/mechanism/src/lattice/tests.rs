@@ -342,6 +342,7 @@ proptest! {
         first in 0_usize..4,
         is_sum in any::<bool>(),
         radius in prop_oneof![Just(3_i64), Just(1 << 28), Just(1 << 33)],
+        behind in prop_oneof![Just(0.0), Just(f64::NAN), Just(1e9)],
     ) {
         let norm = if is_sum { Norm::L1 } else { Norm::L2 };
         let lattice = Lattice::new(dimension as u32, norm, 1.0, radius).unwrap();
@@ -354,6 +355,8 @@ proptest! {
             records.push(|features| {
                 let slots = features[..dimension].iter_mut().enumerate();
                 slots.for_each(|(i, slot)| *slot = number(record, i));
+                // Whoever forgets the zeros behind the features moves nothing by it.
+                features[dimension..].fill(behind);
                 Some((0.0, ()))
             });
         }

@@ -94,7 +94,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
     /// them. Integers and figures are those of [`PrivateSum::add_scored_gradient`].
     ///
     /// # Errors
-    /// A loss that is not a linear model's; no records; as [`PrivateSum::add`].
+    /// A plan of another geometry; as [`PrivateSum::add`].
     pub fn add_scored_gradients(
         &mut self,
         (link, bounds): (Link, Bounds),

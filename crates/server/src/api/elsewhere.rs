@@ -2,7 +2,7 @@
 //! journal, and takes every batch exactly once. `docs/partial-sums.md` is the protocol.
 
 use super::{Call, JSON, Route};
-use crate::learn::Asked;
+use crate::learn::{Asked, Sums};
 use crate::problem::Problem;
 use crate::spec::ModelSpec;
 use crate::store::ModelRow;
@@ -121,7 +121,7 @@ struct Batch {
     batch: u64,
     /// Partial sums, sealed or not.
     parts: Vec<String>,
-    /// What the batch covers, if its parts may be incomplete.
+    /// What the batch covers, if its parts may be incomplete; stated if there are none.
     #[serde(default)]
     positions: Option<Vec<Span>>,
     /// Of a new source: the first new record of every partition, and why it is believed.
@@ -138,19 +138,23 @@ impl Batch {
         serde_json::from_value(call.json()?).map_err(|_| Problem::unprocessable(told))
     }
 
-    fn parts(&self) -> Result<Vec<Vec<u8>>, Problem> {
+    fn sums(&self) -> Result<Sums, Problem> {
         let read = |(number, part): (usize, &String)| {
             let wrong = |_| Problem::unprocessable("not base64").at(format!("parts.{number}"));
             STANDARD.decode(part).map_err(wrong)
         };
-        self.parts.iter().enumerate().map(read).collect()
+        let parts: Result<_, Problem> = self.parts.iter().enumerate().map(read).collect();
+        Ok(Sums {
+            parts: parts?,
+            is_stated: self.positions.is_some(),
+        })
     }
 
-    fn delivery(&self, parts: &[Vec<u8>]) -> Result<Delivery, Problem> {
+    fn delivery(&self, sums: &Sums) -> Result<Delivery, Problem> {
         let wrong = |error: DeliveryError| Problem::conflict(error.to_string());
         let positions = match &self.positions {
             Some(spans) => Positions::new(spans.iter().cloned()).map_err(wrong)?,
-            None => covered(parts)?,
+            None => covered(&sums.parts)?,
         };
         Delivery::new(&self.source, self.batch, positions).map_err(wrong)
     }
@@ -163,9 +167,9 @@ async fn take(call: Call) -> Result<Public, Problem> {
         let told = "a statement about people is the operator's: `:accept-source`";
         return Err(Problem::unprocessable(told).at("first"));
     }
-    let parts = batch.parts()?;
-    let delivery = batch.delivery(&parts)?;
-    commit(&call, row, delivery, parts).await
+    let sums = batch.sums()?;
+    let delivery = batch.delivery(&sums)?;
+    commit(&call, row, delivery, sums).await
 }
 
 async fn accept(call: Call) -> Result<Public, Problem> {
@@ -178,28 +182,28 @@ async fn accept(call: Call) -> Result<Public, Problem> {
     if reason.trim().is_empty() || reason.len() > 500 {
         return Err(Problem::unprocessable("allowed: 1 to 500 bytes").at("reason"));
     }
-    let parts = batch.parts()?;
-    let delivery = batch.delivery(&parts)?;
+    let sums = batch.sums()?;
+    let delivery = batch.delivery(&sums)?;
     let delivery = delivery.accept_new_source(first);
     let delivery = delivery.map_err(|error| Problem::conflict(error.to_string()))?;
     // The statement is in the log before anything is learned.
     let what = format!("source accepted: {}: {}", batch.source, reason.trim());
     call.note(&row.tenant, what, &row.name).await?;
-    commit(&call, row, delivery, parts).await
+    commit(&call, row, delivery, sums).await
 }
 
 async fn commit(
     call: &Call,
     row: Arc<ModelRow>,
     delivery: Delivery,
-    parts: Vec<Vec<u8>>,
+    sums: Sums,
 ) -> Result<Public, Problem> {
     if call.app.state(row.number)?.paused {
         return Err(Problem::conflict("this model is paused"));
     }
     let dataset = call.app.dataset(&row.tenant, &row.dataset)?;
     let taken = call.ask(dataset.number, move |actor| {
-        actor.commit(&row, &dataset, (&delivery, &parts))
+        actor.commit(&row, &dataset, (&delivery, &sums))
     });
     let (is_new, version) = taken.await?;
     let told = json!({"is_new": is_new, "version": version});

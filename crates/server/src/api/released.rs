@@ -53,7 +53,7 @@ async fn policy(call: Call) -> Result<Public, Problem> {
     let published = match version {
         Some(version) => {
             let published = call.app.policies.version(row.number, Some(version))?;
-            call.app.db.attest(&row)?;
+            call.app.policies.attest(&row)?;
             published
         }
         None => Some(call.app.policies.newest(&row)?.published.clone()),
@@ -73,7 +73,7 @@ async fn releases(call: Call) -> Result<Public, Problem> {
         .map_or(0, |after| after.saturating_add(1));
     let mut text = String::new();
     let stored = call.app.db.releases(row.number, first, MOST)?;
-    call.app.db.attest(&row)?;
+    call.app.policies.attest(&row)?;
     for stored in stored {
         let file: Value = serde_json::from_slice(&stored.file).map_err(|_| Problem::internal())?;
         let line = json!({

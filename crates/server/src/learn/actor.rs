@@ -13,7 +13,7 @@ use crate::rounds::{Contribution, Slot, State};
 use crate::spec::{Cells, ModelSpec, PERSON, value};
 use crate::store::shared::Shared;
 use crate::store::{
-    Committer, DatasetRow, Exact, Fence, ModelRow, ModelStatus, Reads, ReleaseRow, Touches, Witness,
+    Committer, DatasetRow, Exact, Fence, ModelRow, ModelStatus, Reads, ReleaseRow, Touches, Tx,
 };
 use crate::watch::Hub;
 use hushstream::elsewhere::Delivery;
@@ -44,8 +44,6 @@ pub struct Context {
     pub clock: Arc<dyn Clock>,
     /// Seals the keys of runs.
     pub master: Arc<Master>,
-    /// Notices an old copy of the folder.
-    pub witness: Witness,
     /// Batches that were closed when the server started, of each model whose run was not opened
     /// since.
     pub closed_at_start: Mutex<HashMap<u64, u64>>,
@@ -70,6 +68,14 @@ pub struct Actor {
     runs: HashMap<u64, Open>,
     /// The number of the job.
     job: u64,
+}
+
+/// Sums that workers made elsewhere.
+pub struct Sums {
+    /// Partial sums, sealed or not.
+    pub parts: Vec<Vec<u8>>,
+    /// Whether the sender stated what they cover.
+    pub is_stated: bool,
 }
 
 /// What workers elsewhere must know.
@@ -141,6 +147,7 @@ impl Actor {
             return Ok(self.fence());
         }
         self.close();
+        self.lease = None;
         let until = Instant::now() + patience;
         let mut has_asked = false;
         loop {
@@ -160,6 +167,13 @@ impl Actor {
         }
     }
 
+    /// Whether the database says so too.
+    fn holds(&self, fence: Option<Fence>) -> Result<bool, Problem> {
+        let asked = move |tx: &mut Tx<'_>| Ok(Ok(tx.holds(fence)?));
+        let committer = self.context.committer()?;
+        committer.write_blocking(Touches::default(), asked)
+    }
+
     fn fence(&self) -> Option<Fence> {
         let lease = self.lease.as_ref()?;
         Some((self.dataset, lease.fence()))
@@ -169,13 +183,13 @@ impl Actor {
     fn close(&mut self) {
         self.runs.clear();
         self.ledger = None;
-        self.lease = None;
     }
 
-    /// Closes what is open, and lets other nodes have the data set.
+    /// Closes what is open, and lets other nodes have the data set. So it is after a failure too: a
+    /// ledger or a journal whose last write failed takes nothing more, and must be opened again.
     pub(crate) fn let_go(&mut self) {
-        let lease = self.lease.take();
         self.close();
+        let lease = self.lease.take();
         if let (Some(lease), Some(shared)) = (lease, &self.context.shared)
             && shared.seems_held(self.dataset, &lease)
         {
@@ -222,7 +236,7 @@ impl Actor {
             let ledger = SharedLedger::create_in(log, budget, adjacency, row.persons)?;
             let statement = ledger.statement();
             self.ledger = Some(ledger);
-            self.attest(0)?;
+            self.note(&shared)?;
             return Ok(statement);
         }
         let path = self.folder().join("ledger");
@@ -296,7 +310,9 @@ impl Actor {
             ));
         }
         ledger.raise(budget, reserve)?;
-        self.attest(0)?;
+        if let Some(shared) = &self.context.shared {
+            self.note(shared)?;
+        }
         Ok(ledger.statement())
     }
 
@@ -342,22 +358,20 @@ impl Actor {
         open.status = ModelStatus::Open;
         open.charge = open.charge.or(charge);
         let touches = Touches::settings().and(model);
-        let count = self
-            .context
+        self.context
             .committer()?
             .write_blocking(touches, move |tx| {
                 if !tx.holds(fence)? {
                     return Ok(Err(Problem::unavailable(HELD)));
                 }
-                let count = tx.publish(model, (version, Some(release)), 0)?;
+                tx.publish(model, (version, Some(release)), 0)?;
                 // Another node may have begun it.
                 let begun = tx.live(model).map(|live| live.row.status);
                 if begun == Some(ModelStatus::Beginning) {
                     tx.put_model(open)?;
                 }
-                Ok(Ok(count))
+                Ok(Ok(()))
             })?;
-        self.attest(count)?;
         let used = self.job;
         self.runs.insert(model, Open { run, used });
         self.context.policies.renew(row)?;
@@ -398,7 +412,9 @@ impl Actor {
         }
         let fed = self.try_feed(row, dataset);
         fed.unwrap_or_else(|problem| {
-            if self.context.shared.is_some() && problem.status() == 503 {
+            let fence = self.fence();
+            let is_passing = || problem.status() == 503 || !self.holds(fence).unwrap_or(false);
+            if self.context.shared.is_some() && is_passing() {
                 // Another node learns it, or the database is away: whoever holds the data set next
                 // begins anew from what is durable.
                 tracing::debug!(
@@ -410,8 +426,7 @@ impl Actor {
                 return false;
             }
             // What was not synced is fed again from the store; what was is not.
-            self.runs.remove(&row.number);
-            let fence = self.fence();
+            self.close();
             tracing::error!(model = row.name, detail = problem.detail, "a model failed");
             let mut failed = ModelRow::clone(row);
             failed.status = ModelStatus::Failed;
@@ -477,7 +492,8 @@ impl Actor {
         row: &Arc<ModelRow>,
         dataset: &DatasetRow,
     ) -> Result<Asked, Problem> {
-        self.reach(row, dataset)?;
+        // Who only asks takes the data set from nobody.
+        self.reach(row, dataset, Duration::ZERO)?;
         let run = self.run(row)?;
         let question = run.asks().then(|| run.question()).transpose()?;
         Ok(Asked {
@@ -497,21 +513,23 @@ impl Actor {
         &mut self,
         row: &Arc<ModelRow>,
         dataset: &DatasetRow,
-        (delivery, parts): (&Delivery, &[Vec<u8>]),
+        (delivery, sums): (&Delivery, &Sums),
     ) -> Result<(bool, Option<u64>), Problem> {
-        let fence = self.reach(row, dataset)?;
+        let fence = self.reach(row, dataset, PATIENCE)?;
         let run = self.run(row)?;
-        let taken = match run.commit(delivery, parts) {
+        let is_taken = run
+            .delivered()
+            .is_some_and(|(source, last)| source == delivery.source() && delivery.batch() <= last);
+        if sums.parts.is_empty() && !sums.is_stated && !is_taken {
+            let told = "a batch without parts counts nobody: state `positions`, if it is empty";
+            return Err(Problem::unprocessable(told).at("positions"));
+        }
+        let taken = match run.commit(delivery, &sums.parts) {
             Ok(taken) => taken,
             Err(error) => {
-                // A refusal changes nothing. After a failure the run begins anew from what is
-                // durable.
-                let is_usable = !run.asks() || run.question().is_ok();
                 let problem = Problem::from(error);
-                if !is_usable {
-                    self.runs.remove(&row.number);
-                }
-                let is_refused = is_usable && problem.status() == 422;
+                // A refusal changes nothing: the run goes on.
+                let is_refused = problem.status() == 422 && run.model().is_ok();
                 return Err(if is_refused {
                     Problem::conflict(problem.detail)
                 } else {
@@ -524,17 +542,18 @@ impl Actor {
         Ok((taken.is_new, version))
     }
 
-    /// Opens the run of a model whose sums are made elsewhere, and stores a release that a crash
-    /// left in its journal alone.
+    /// Opens the run of a model whose sums are made elsewhere, and does what a crash or a failure
+    /// left undone about its last release.
     fn reach(
         &mut self,
         row: &Arc<ModelRow>,
         dataset: &DatasetRow,
+        patience: Duration,
     ) -> Result<Option<Fence>, Problem> {
         if row.status != ModelStatus::Open || self.context.db.state(row.number)?.ended {
             return Err(Problem::conflict("this model does not learn"));
         }
-        let fence = self.hold(PATIENCE)?;
+        let fence = self.hold(patience)?;
         let used = self.job;
         if !self.runs.contains_key(&row.number) {
             let run = self.open(row, dataset)?;
@@ -557,17 +576,26 @@ impl Actor {
         Ok(&mut open.ok_or_else(Problem::internal)?.run)
     }
 
-    /// Stores the release of the last batch, if the store has not got it.
+    /// Stores the release of the last batch, if the store has not got it, and settles it, if that was
+    /// not done. What is asked for next is witnessed in any case.
     fn catch_up(&mut self, row: &Arc<ModelRow>, fence: Option<Fence>) -> Result<(), Problem> {
         let (fed, version) = (
             self.context.db.state(row.number)?.fed,
             self.run(row)?.model()?.release(),
         );
+        let policies = &self.context.policies;
+        if version == fed && policies.answers_with(row, version) {
+            return policies.attest(row);
+        }
         if version == fed {
-            return Ok(());
+            return self.settle(row, version);
         }
         if version == fed + 1 {
             return self.publish(row, fed, fence);
+        }
+        // The journal of a holder that was taken over is not the one that goes on.
+        if !self.holds(fence)? {
+            return Err(Problem::unavailable(HELD));
         }
         self.runs.remove(&row.number);
         Err(Problem::conflict(if version < fed {
@@ -592,17 +620,25 @@ impl Actor {
         Ok(())
     }
 
-    /// Notes outside of the store that so much was published.
-    fn attest(&self, count: u64) -> Result<(), Problem> {
-        if let Some(shared) = &self.context.shared {
-            let noted = shared.witness.note(self.dataset);
-            return noted.map_err(|error| failed("the witness", &error));
-        }
-        let noted = self.context.witness.note(count);
+    /// Notes the last frame of the ledger outside of the database.
+    fn note(&self, shared: &Shared) -> Result<(), Problem> {
+        let noted = shared.witness.note(self.dataset);
         noted.map_err(|error| failed("the witness", &error))
     }
 
-    /// Stores the release after batch `fed`, then answers with it and tells it.
+    /// What follows once a release is stored: it is witnessed, then answered with and told. After a
+    /// failure all of it is done again.
+    fn settle(&mut self, row: &Arc<ModelRow>, version: u64) -> Result<(), Problem> {
+        let serving = self.context.policies.renew(row)?;
+        self.context.hub.released(row, &serving);
+        if version == row.rounds.batches {
+            self.context.hub.finished(row, self.context.clock.now());
+            self.runs.remove(&row.number);
+        }
+        Ok(())
+    }
+
+    /// Stores the release after batch `fed`, and settles it.
     fn publish(
         &mut self,
         row: &Arc<ModelRow>,
@@ -622,8 +658,7 @@ impl Actor {
             exact_of(&self.context.db.batch(row, fed)?)
         };
         let (touches, batch) = (Touches::model(model), row.rounds.batch);
-        let count = self
-            .context
+        self.context
             .committer()?
             .write_blocking(touches, move |tx| {
                 if !tx.holds(fence)? {
@@ -637,15 +672,7 @@ impl Actor {
                 });
                 Ok(Ok(tx.publish(model, (version, Some(release)), fed + 1)?))
             })?;
-        // Before anybody is told.
-        self.attest(count)?;
-        let serving = self.context.policies.renew(row)?;
-        self.context.hub.released(row, &serving);
-        if fed + 1 == row.rounds.batches {
-            self.context.hub.finished(row, self.context.clock.now());
-            self.runs.remove(&row.number);
-        }
-        Ok(())
+        self.settle(row, version)
     }
 }
 

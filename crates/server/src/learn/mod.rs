@@ -3,5 +3,5 @@
 mod actor;
 mod workers;
 
-pub use actor::{Actor, Asked, Context};
+pub use actor::{Actor, Asked, Context, Sums};
 pub use workers::Workers;

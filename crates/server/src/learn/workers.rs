@@ -46,7 +46,8 @@ impl Workers {
         }
     }
 
-    /// The same, and gives what comes of it.
+    /// The same, and gives what comes of it. After a failure, which no refusal is, the data set begins
+    /// anew from what is durable.
     ///
     /// # Errors
     /// The job's own; 503 if its thread is gone.
@@ -57,7 +58,11 @@ impl Workers {
     ) -> Result<R, Problem> {
         let (reply, waiting) = oneshot::channel();
         self.send(dataset, move |actor| {
-            let _ = reply.send(job(actor));
+            let done = job(actor);
+            if done.as_ref().is_err_and(|problem| problem.status() >= 500) {
+                actor.let_go();
+            }
+            let _ = reply.send(done);
         });
         let gone = || Problem::unavailable("the server stops, or the data set has failed");
         waiting.await.unwrap_or_else(|_| Err(gone()))

@@ -2,7 +2,7 @@
 
 use crate::problem::Problem;
 use crate::spec::{Mode, ModelSpec, Task};
-use crate::store::{ModelRow, Published, Reads, StoreError};
+use crate::store::{ModelRow, Published, Reads, StoreError, Witness};
 use hushstream::{Decider, Model};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -51,6 +51,8 @@ impl Serving {
 /// The newest releases of the models that were asked for last.
 pub struct Policies {
     db: Arc<dyn Reads>,
+    /// Notices an old copy of the folder.
+    witness: Witness,
     newest: RwLock<HashMap<u64, Held>>,
     most: usize,
     asked: AtomicU64,
@@ -65,9 +67,10 @@ struct Held {
 impl Policies {
     /// None yet: each is read when it is needed, and at most so many are kept.
     #[must_use]
-    pub(crate) fn new(db: Arc<dyn Reads>, most: usize) -> Self {
+    pub(crate) fn new(db: Arc<dyn Reads>, witness: Witness, most: usize) -> Self {
         Self {
             db,
+            witness,
             newest: RwLock::default(),
             most: most.max(1),
             asked: AtomicU64::new(0),
@@ -114,7 +117,7 @@ impl Policies {
         let Some(published) = published else {
             return Err(Problem::unavailable("the model is being begun: ask again"));
         };
-        self.db.attest(row)?;
+        self.attest(row)?;
         let serving = Arc::new(Serving::new(published, row)?);
         let mut known = self.newest.write().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= self.most && !known.contains_key(&row.number) {
@@ -135,7 +138,28 @@ impl Policies {
         Ok(Arc::clone(&held.serving))
     }
 
-    /// A stored release; the newest without a version.
+    /// Whether this release answers now.
+    pub(crate) fn answers_with(&self, row: &ModelRow, version: u64) -> bool {
+        let known = self.newest.read().unwrap_or_else(PoisonError::into_inner);
+        let held = known.get(&row.number);
+        held.is_some_and(|held| held.serving.published.version >= version)
+    }
+
+    /// Notes outside of the store how far it is, before a release that was read from it leaves: a
+    /// restored copy would forget it, and draw its noise once more. What could not be noted before
+    /// is noted now.
+    ///
+    /// # Errors
+    /// A witness that cannot be written; an old copy; a store that fails.
+    pub(crate) fn attest(&self, row: &ModelRow) -> Result<(), Problem> {
+        let noted = self.db.attest(row, &self.witness);
+        noted.map_err(|error| {
+            tracing::error!(%error, "the witness cannot be written");
+            Problem::unavailable("the witness cannot be written: see the server's log")
+        })
+    }
+
+    /// A stored release; the newest without a version. To be attested before it leaves.
     ///
     /// # Errors
     /// Those of the store.
@@ -158,7 +182,7 @@ impl Policies {
         }
         match self.version(row.number, Some(version))? {
             Some(published) => {
-                self.db.attest(row)?;
+                self.attest(row)?;
                 Ok(Arc::new(Serving::new(published, row)?))
             }
             None => Err(Problem::not_found("version of the policy")),

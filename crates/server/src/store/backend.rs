@@ -4,7 +4,8 @@
 //! both. All errors are those of the store.
 
 use super::{
-    AuditRow, DatasetRow, Exact, ModelRow, Published, ReleaseRow, StoreError, TokenRow, decode,
+    AuditRow, DatasetRow, Exact, ModelRow, Published, ReleaseRow, StoreError, TokenRow, Witness,
+    decode,
 };
 use crate::rounds::{Slot, State};
 use std::collections::BTreeSet;
@@ -118,7 +119,7 @@ pub(crate) trait Rows {
     /// Stores a release, if its version is new.
     fn put_release(&mut self, model: u64, version: u64, row: &ReleaseRow) -> Stored<()>;
     /// Counts a publication, where the store's witness needs the number.
-    fn count_published(&mut self) -> Stored<u64>;
+    fn count_published(&mut self) -> Stored<()>;
     /// The last line of the audit log.
     fn last_audit(&mut self) -> Stored<Option<(u64, AuditRow)>>;
     /// Adds a line to the audit log.
@@ -169,11 +170,9 @@ pub(crate) trait Reads: Send + Sync {
     /// The slots of a closed batch, in their order; nothing for one that is null.
     fn batch(&self, row: &ModelRow, batch: u64) -> Stored<Vec<Option<Slot>>>;
 
-    /// Notes outside of the store what it has of a model's ledger, after a release was read, and
-    /// before it is answered with. The learner of the embedded store has noted it.
-    fn attest(&self, _: &ModelRow) -> Stored<()> {
-        Ok(())
-    }
+    /// Notes outside of the store how far it is, after a release of a model was read, and before it
+    /// is answered with: the embedded store in this witness, and one that nodes share in its own.
+    fn attest(&self, row: &ModelRow, witness: &Witness) -> Stored<()>;
 
     /// The rounds of a model.
     fn state(&self, model: u64) -> Stored<State> {

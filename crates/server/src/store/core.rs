@@ -613,7 +613,7 @@ impl Tx<'_> {
     }
 
     /// Stores a release, if its version is new, and has the slots of the batches that were learned
-    /// from swept. Gives the number of publications of this store.
+    /// from swept.
     ///
     /// # Errors
     /// Those of the store.
@@ -622,8 +622,8 @@ impl Tx<'_> {
         model: u64,
         (version, release): (u64, Option<ReleaseRow>),
         fed: u64,
-    ) -> Result<u64, StoreError> {
-        let count = self.rows.count_published()?;
+    ) -> Result<(), StoreError> {
+        self.rows.count_published()?;
         if let Some(release) = release {
             self.rows.put_release(model, version, &release)?;
             self.rows.tell(format!("released {model} {version}"));
@@ -634,7 +634,7 @@ impl Tx<'_> {
         let (first, end) = (first * batch, last * batch);
         self.sweeps.push_back(Sweep { model, first, end });
         self.change(model, |state, _| state.fed = last);
-        Ok(count)
+        Ok(())
     }
 
     /// Removes rows of slots that were learned from, some in each tick.

@@ -15,7 +15,7 @@
 use super::backend::{Fence, Named, Reads, Rows, in_places, number_of, rounds_of};
 use super::{
     AuditRow, DatasetRow, Exact, ModelRow, Published, ReleaseRow, StoreError, TokenRow, VERSION,
-    corrupted, decode, encode, store_error,
+    Witness, corrupted, decode, encode, store_error,
 };
 use crate::rounds::{Slot, State};
 use redb::{
@@ -213,11 +213,11 @@ impl Rows for Embedded<'_> {
         put.map(|_| ()).map_err(store_error)
     }
 
-    fn count_published(&mut self) -> Result<u64, StoreError> {
+    fn count_published(&mut self) -> Result<(), StoreError> {
         let count = self.meta.get("published").map_err(store_error)?;
         let count = count.map_or(0, |count| count.value()) + 1;
-        self.meta.insert("published", count).map_err(store_error)?;
-        Ok(count)
+        let put = self.meta.insert("published", count);
+        put.map(drop).map_err(store_error)
     }
 
     fn last_audit(&mut self) -> Result<Option<(u64, AuditRow)>, StoreError> {
@@ -418,6 +418,12 @@ impl Reads for Database {
             }
         }
         Ok(all)
+    }
+
+    fn attest(&self, _: &ModelRow, witness: &Witness) -> Result<(), StoreError> {
+        let (_txn, meta) = table(self, META)?;
+        let published = meta.get("published").map_err(store_error)?;
+        Ok(witness.note(published.map_or(0, |published| published.value()))?)
     }
 
     fn counts(&self, model: u64) -> Result<(State, Exact), StoreError> {

@@ -708,9 +708,9 @@ impl Rows for SharedRows {
         Ok(())
     }
 
-    fn count_published(&mut self) -> Result<u64, StoreError> {
+    fn count_published(&mut self) -> Result<(), StoreError> {
         // The witness of this store is about frames of ledgers.
-        Ok(0)
+        Ok(())
     }
 
     fn last_audit(&mut self) -> Result<Option<(u64, AuditRow)>, StoreError> {
@@ -812,7 +812,7 @@ impl Reads for Shared {
             .collect()
     }
 
-    fn attest(&self, row: &ModelRow) -> Result<(), StoreError> {
+    fn attest(&self, row: &ModelRow, _: &super::Witness) -> Result<(), StoreError> {
         let dataset = self.dataset_of(row);
         let dataset = dataset.ok_or_else(|| corrupted("a model without its data set"))?;
         Ok(self.witness.note(dataset.number)?)

@@ -2,15 +2,17 @@
 //! its releases are those of one process.
 
 use crate::recovery::Process;
-use crate::support::{Answer, START, Server};
+use crate::shared;
+use crate::support::{Answer, START, Server, ask, banner, config};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hushstream::elsewhere::{SealingKey, Span, Worker, merge};
 use serde_json::{Value, json};
+use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-const MODEL: &str = "/v1/models/late";
+pub(crate) const MODEL: &str = "/v1/models/late";
 const BATCHES: u64 = 3;
 const KILLS: u64 = if cfg!(feature = "long") { 30 } else { 3 };
 
@@ -42,13 +44,13 @@ fn value(column: &str, t: u64) -> f64 {
 }
 
 /// The records of a batch: twenty, and of the second one fewer.
-fn positions(batch: u64) -> (u64, u64) {
+pub(crate) fn positions(batch: u64) -> (u64, u64) {
     let start = |batch: u64| 20 * batch - 5 * u64::from(batch > 1);
     (start(batch), start(batch + 1))
 }
 
 /// The partial sums of a batch, split at these places, from workers on other machines.
-fn parts(question: &[u8], (start, end): (u64, u64), cuts: &[u64]) -> Vec<Vec<u8>> {
+pub(crate) fn parts(question: &[u8], (start, end): (u64, u64), cuts: &[u64]) -> Vec<Vec<u8>> {
     let ends: Vec<u64> = cuts.iter().map(|cut| start + cut).chain([end]).collect();
     let mut first = start;
     let mut all = Vec::new();
@@ -70,35 +72,39 @@ fn parts(question: &[u8], (start, end): (u64, u64), cuts: &[u64]) -> Vec<Vec<u8>
     all
 }
 
-fn body(source: &str, batch: u64, parts: &[Vec<u8>]) -> Value {
+pub(crate) fn body(source: &str, batch: u64, parts: &[Vec<u8>]) -> Value {
     let parts: Vec<String> = parts.iter().map(|part| STANDARD.encode(part)).collect();
     json!({"source": source, "batch": batch, "parts": parts})
 }
 
 /// A data set, and a model of it.
-fn begin(server: &Server) -> String {
+pub(crate) fn begin(server: &Server) -> String {
+    begin_with(server, &settings())
+}
+
+fn begin_with(server: &Server, settings: &Value) -> String {
     let dataset = json!({"epsilon": 20.0, "delta": 1e-6, "adjacency": "replace-one"});
     let made = server.call(&server.operator, "PUT", "/v1/datasets/people", &dataset);
     assert_eq!(made.0, 201, "{made:?}");
-    let made = server.call(&server.operator, "PUT", MODEL, &settings());
+    let made = server.call(&server.operator, "PUT", MODEL, settings);
     assert_eq!(made.0, 201, "{made:?}");
     server.token("client")
 }
 
-fn asked(server: &Server, client: &str) -> Value {
+pub(crate) fn asked(server: &Server, client: &str) -> Value {
     let path = format!("{MODEL}/question");
     let answer = server.call(client, "GET", &path, &Value::Null);
     assert_eq!(answer.0, 200, "{answer:?}");
     answer.json()
 }
 
-fn question(asked: &Value) -> Vec<u8> {
+pub(crate) fn question(asked: &Value) -> Vec<u8> {
     STANDARD
         .decode(asked["question"].as_str().unwrap())
         .unwrap()
 }
 
-fn send(server: &Server, client: &str, body: &Value) -> Answer {
+pub(crate) fn send(server: &Server, client: &str, body: &Value) -> Answer {
     server.call(client, "POST", &format!("{MODEL}/batches"), body)
 }
 
@@ -235,6 +241,111 @@ fn what_counts_people_twice_or_leaves_them_out_is_refused() {
             .0,
         409
     );
+}
+
+/// A witness that cannot be written stops what would be answered with, however often it is asked
+/// for, and nothing is lost by it.
+#[test]
+fn what_is_not_witnessed_is_not_answered_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let witness = folder.path().join("witness");
+    let mut config = config(folder.path());
+    config.witness = Some(witness.clone());
+    let server = Server::with(config, START).unwrap();
+    let client = begin(&server);
+    let question = question(&asked(&server, &client));
+    let batch = body("clicks", 0, &parts(&question, positions(0), &[]));
+    let get = |path: &str| {
+        let answer = server.call(&client, "GET", &format!("{MODEL}{path}"), &Value::Null);
+        answer.0
+    };
+    // No file can be made where a folder is.
+    let blocked = if shared::is_on() {
+        witness.join("1.new")
+    } else {
+        folder.path().join("witness.new")
+    };
+    fs::create_dir(&blocked).unwrap();
+    for _ in 0..2 {
+        let taken = send(&server, &client, &batch);
+        assert_eq!(taken.0, 503, "{taken:?}");
+        assert_eq!(get("/question"), 503);
+        // Nor by its number, or among all.
+        assert_eq!((get("/policy?version=1"), get("/releases")), (503, 503));
+    }
+    let newest = |server: &Server| {
+        let model = server.call(&client, "GET", MODEL, &Value::Null).json();
+        model["released"].clone()
+    };
+    assert_eq!(newest(&server), 0);
+    fs::remove_dir(&blocked).unwrap();
+    let taken = send(&server, &client, &batch);
+    assert_eq!(taken.json(), json!({"is_new": false, "version": 1}));
+    assert_eq!((newest(&server), get("/policy?version=1")), (json!(1), 200));
+    if !shared::is_on() {
+        let noted = fs::read_to_string(&witness).unwrap();
+        assert!(noted.trim_end().ends_with(" 2"), "{noted}");
+    }
+    let asked = asked(&server, &client);
+    assert_eq!(asked["delivered"], json!({"source": "clicks", "batch": 0}));
+}
+
+/// A ledger whose write failed is opened again: its other models go on, and the batch is taken.
+#[test]
+fn a_ledger_that_failed_once_is_opened_again() {
+    if shared::is_on() {
+        return; // its files are no files: `shared::a_database_that_failed_once_is_asked_again`
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), START);
+    let mut model = settings();
+    model["batches"] = json!(100);
+    let client = begin_with(&server, &model);
+    let made = server.call(&server.operator, "PUT", "/v1/models/banner", &banner());
+    assert_eq!(made.0, 201, "{made:?}");
+    // The ledger's own witness, which every 64th mark makes anew, cannot be made where a folder is.
+    let blocked = folder.path().join("datasets/1/ledger.witness.new");
+    fs::create_dir(&blocked).unwrap();
+    let failed = (0..100).find_map(|number| {
+        let question = question(&asked(&server, &client));
+        let parts = parts(&question, (20 * number, 20 * (number + 1)), &[]);
+        let batch = body("clicks", number, &parts);
+        let taken = send(&server, &client, &batch);
+        (taken.0 != 200).then_some((number, batch, taken))
+    });
+    let (number, batch, taken) = failed.unwrap();
+    assert_eq!(taken.0, 503, "{number}: {taken:?}");
+    fs::remove_dir(&blocked).unwrap();
+    for slot in 0..10 {
+        let path = "/v1/models/banner/decisions";
+        let asked = ask(&slot.to_string(), 40.0);
+        assert_eq!(server.call(&client, "POST", path, &asked).0, 200);
+    }
+    server.clock.advance(5_000);
+    server.wait_for(1);
+    let taken = send(&server, &client, &batch);
+    assert_eq!(
+        (taken.0, &taken.json()["version"]),
+        (200, &json!(number + 1))
+    );
+}
+
+#[test]
+fn a_batch_of_nobody_must_say_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), START);
+    let client = begin(&server);
+    let mut empty = body("clicks", 0, &[]);
+    let told = send(&server, &client, &empty);
+    assert_eq!(
+        (told.0, &told.json()["place"]),
+        (422, &json!("positions")),
+        "{told:?}"
+    );
+    assert_eq!(asked(&server, &client)["delivered"], Value::Null);
+    empty["positions"] = json!([]);
+    let taken = send(&server, &client, &empty);
+    assert_eq!(taken.json(), json!({"is_new": true, "version": 1}));
 }
 
 #[test]

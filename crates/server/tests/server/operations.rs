@@ -66,7 +66,8 @@ fn a_folder_that_is_older_than_its_witness_is_refused() {
         .unwrap()
         .to_string();
     assert!(refused.contains("old copy"), "{refused}");
-    // It may be read: nothing is learned from it, and nothing is charged.
+    // It may be read: nothing is learned from it, nothing is charged, and the witness stands.
+    let newest = fs::read(&witness).unwrap();
     let mut restored = config();
     restored.restored = true;
     let server = Server::with(restored, START + 30_000).unwrap();
@@ -77,6 +78,9 @@ fn a_folder_that_is_older_than_its_witness_is_refused() {
         (&answer["learning"], &answer["policy"]),
         (&json!(false), &json!(1))
     );
+    let path = "/v1/models/banner/policy?version=1";
+    assert_eq!(server.call(&client, "GET", path, &NOTHING).0, 200);
+    assert_eq!(fs::read(&witness).unwrap(), newest);
     let mut other = banner();
     other["epsilon"] = json!(0.5);
     let refused = server.call(&server.operator, "PUT", "/v1/models/other", &other);

@@ -178,6 +178,51 @@ fn a_person_is_forgotten_in_all_slots_that_are_not_closed() {
     assert!(!log.contains("ann\""), "{log}");
 }
 
+/// A record that names nobody is null where persons are limited: its batch is learned all the same.
+#[test]
+fn records_of_nobody_are_null() {
+    let shop = Shop::open();
+    let model = json!({
+        "dataset": "people",
+        "task": "classify",
+        "schema": {"target": "y", "bounds": {"a": [-1, 1]}},
+        "per_person": {"most": 2},
+        "batch": 5,
+        "batches": 2,
+        "reward_wait": 1,
+        "epsilon": 2.0,
+        "delta": 1e-7,
+        "simulated": 3,
+    });
+    let path = "/v1/models/people";
+    let made = shop.server.call(&shop.server.operator, "PUT", path, &model);
+    assert_eq!(made.0, 201, "{made:?}");
+    let lines: String = (0..5)
+        .map(|number| {
+            let person = if number == 3 {
+                r#", "person": "ann""#
+            } else {
+                ""
+            };
+            format!("{{\"features\": {{\"a\": 0.5}}, \"target\": 1{person}}}\n")
+        })
+        .collect();
+    let taken = shop
+        .server
+        .raw(&shop.client, "POST", &format!("{path}/records"), &lines);
+    assert_eq!(
+        (taken.0, &taken.json()["taken"]),
+        (200, &json!(5)),
+        "{taken:?}"
+    );
+    shop.server.clock.advance(5_000);
+    shop.server.wait(|server| {
+        let row = server.app.model("main", "people").unwrap();
+        server.app.policies.newest(&row).unwrap().published.version == 1
+    });
+    assert_eq!(shop.get(path)["status"], "learning");
+}
+
 #[test]
 fn persons_are_promised_and_must_be_limited() {
     let shop = Shop::open();

@@ -1,6 +1,7 @@
 //! The store that several nodes share, on a real PostgreSQL in a temporary folder.
 
 use crate::cluster::Cluster;
+use crate::elsewhere::{MODEL, asked, begin, body, parts, positions, question, send};
 use crate::recovery::{Process, Stream, settings};
 use crate::support::{START, Server, ask, config};
 use hushstream_server::Config;
@@ -392,6 +393,101 @@ fn a_holder_that_does_not_know_that_it_was_taken_over_publishes_nothing() {
     server.wait_for(1);
     let rows = cluster.ask("SELECT version, fence FROM releases ORDER BY version");
     assert_eq!(rows, ["0|1", "1|3"]);
+}
+
+/// A ledger that has failed is opened again, here or on another node: no model is lost by it.
+#[test]
+fn a_database_that_failed_once_is_asked_again() {
+    let Some(cluster) = Cluster::start() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("master.key");
+    let server = node(&folder.path().join("one"), &cluster.url(), &key);
+    let server = Server::with(server, START).unwrap();
+    let client = begin(&server);
+    let banner = crate::support::banner();
+    let made = server.call(&server.operator, "PUT", "/v1/models/banner", &banner);
+    assert_eq!(made.0, 201, "{made:?}");
+    let question = question(&asked(&server, &client));
+    let batch = body("clicks", 0, &parts(&question, positions(0), &[]));
+    cluster.ask(
+        "CREATE FUNCTION fails() RETURNS trigger LANGUAGE plpgsql
+         AS 'BEGIN RAISE EXCEPTION ''the disk''; END';
+         CREATE TRIGGER fails BEFORE INSERT ON frames FOR EACH ROW
+         WHEN (NEW.log LIKE 'ledger/%') EXECUTE FUNCTION fails()",
+    );
+    for _ in 0..2 {
+        let taken = send(&server, &client, &batch);
+        assert_eq!(taken.0, 503, "{taken:?}");
+    }
+    cluster.ask("DROP TRIGGER fails ON frames");
+    for slot in 0..10 {
+        let asked = ask(&slot.to_string(), 1.0);
+        assert_eq!(server.call(&client, "POST", DECISIONS, &asked).0, 200);
+    }
+    server.clock.advance(5_000);
+    server.wait_for(1);
+    let taken = send(&server, &client, &batch);
+    assert_eq!((taken.0, &taken.json()["version"]), (200, &json!(1)));
+}
+
+/// Two nodes, and a model whose sums are made elsewhere: who asks takes nothing over and answers
+/// with nothing that it has not witnessed, and who was taken over says no more than that.
+#[test]
+fn sums_are_taken_by_one_node_at_a_time() {
+    let Some(cluster) = Cluster::start() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("master.key");
+    let start = |name: &str| {
+        let mut config = node(&folder.path().join(name), &cluster.url(), &key);
+        // Neither looks at its leases while this test runs.
+        config.lease = Duration::from_secs(600);
+        Server::with(config, START).unwrap()
+    };
+    let (one, two) = (start("one"), start("two"));
+    let client = begin(&one);
+    let model = |server: &Server, path: &str| {
+        let path = format!("{MODEL}{path}");
+        server.call(&client, "GET", &path, &NOTHING)
+    };
+    two.wait(|two| model(two, "").0 == 200);
+    let sums = |asked: &Value, batch| {
+        let parts = parts(&question(asked), positions(batch), &[]);
+        body("clicks", batch, &parts)
+    };
+    let taken = send(&one, &client, &sums(&asked(&one, &client), 0));
+    assert_eq!(taken.0, 200, "{taken:?}");
+    // Who only asks does not take the data set from its holder, and does not wait for it.
+    let before = cluster.ask("SELECT holder, fence FROM leases");
+    let start = Instant::now();
+    let told = model(&two, "/question");
+    assert!(told.0 == 503 && told.1.contains("another node"), "{told:?}");
+    assert!(start.elapsed() < Duration::from_secs(4));
+    assert_eq!(cluster.ask("SELECT holder, fence FROM leases"), before);
+    // The ledger has grown at one node, and its lease is over, which it does not know.
+    let budget = json!({"epsilon": 30.0, "delta": 1e-6, "reason": "a test"});
+    let raised = one.call(&one.operator, "POST", "/v1/datasets/people/budget", &budget);
+    assert_eq!(raised.0, 200, "{raised:?}");
+    cluster.ask("UPDATE leases SET until = clock_timestamp()");
+    let question = asked(&two, &client);
+    let last = "SELECT seq || ' ' || crc FROM frames WHERE log LIKE 'ledger/%'
+        ORDER BY seq DESC LIMIT 1";
+    let noted = std::fs::read_to_string(folder.path().join("two/witness/1")).unwrap();
+    assert_eq!(noted.trim_end(), cluster.ask(last)[0]);
+    let taken = send(&two, &client, &sums(&question, 1));
+    assert_eq!(taken.json(), json!({"is_new": true, "version": 2}));
+    let told = model(&one, "/question");
+    assert!(told.0 == 503 && told.1.contains("another node"), "{told:?}");
+    // A batch asks the holder to let go.
+    let mut taken = send(&one, &client, &sums(&asked(&two, &client), 2));
+    let start = Instant::now();
+    while taken.0 == 503 && start.elapsed() < Duration::from_secs(60) {
+        taken = send(&one, &client, &sums(&asked(&two, &client), 2));
+    }
+    assert_eq!(taken.json(), json!({"is_new": true, "version": 3}));
 }
 
 #[test]
