@@ -2,6 +2,7 @@
 
 use super::cover::Noise;
 use super::dense::Workload;
+use crate::persons::Participation;
 use std::fmt;
 use std::str::FromStr;
 
@@ -18,7 +19,7 @@ impl SumKind {
     pub const NORMALISED: Self = Self::NormalisedBlt(5);
 
     /// Every kind with a transcript guarantee, in the order of the table.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Tree,
         Self::PaddedTree,
         Self::Honaker,
@@ -29,7 +30,25 @@ impl SumKind {
         Self::Fresh,
         Self::DENSE,
         Self::NORMALISED,
+        Self::Eras,
     ];
+
+    /// The sum with the least noise that needs no horizon: eras where the noise is Gaussian and
+    /// records are protected each by itself, octaves elsewhere.
+    #[must_use]
+    pub fn without_horizon(noise: Noise, participation: Participation) -> Self {
+        if noise == Noise::Gaussian && participation == Participation::OncePerRecord {
+            Self::Eras
+        } else {
+            Self::Octave
+        }
+    }
+
+    /// Whether a run on it may be longer than planned.
+    #[must_use]
+    pub fn needs_no_horizon(self) -> bool {
+        matches!(self, Self::Octave | Self::Eras)
+    }
 
     /// Whether the sum supports the noise; if not, why.
     ///

@@ -219,7 +219,7 @@ impl DecisionsRequest {
         };
         let kind = match self.sum {
             Some(kind) => kind,
-            None if self.horizon_unknown => SumKind::Octave,
+            None if self.horizon_unknown => SumKind::without_horizon(noise, self.participation),
             None if noise == Noise::Gaussian => SumKind::BLT,
             None => SumKind::Smooth,
         };
@@ -305,7 +305,7 @@ impl DecisionsRecipe {
     #[must_use]
     pub fn rounds(&self) -> u64 {
         match self.plan.request().kind {
-            SumKind::Octave => self.plan.most_releases().saturating_mul(self.batch),
+            kind if kind.needs_no_horizon() => self.plan.most_releases().saturating_mul(self.batch),
             _ => self.request.rounds,
         }
     }

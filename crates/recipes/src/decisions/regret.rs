@@ -85,7 +85,7 @@ impl DecisionsRecipe {
             || !is_normal
             || !learns_all
             || request.horizon_unknown
-            || self.plan().request().kind == SumKind::Octave
+            || self.plan().request().kind.needs_no_horizon()
         {
             return None;
         }

@@ -221,7 +221,7 @@ impl TablesRequest {
         };
         let kind = match self.sum {
             Some(kind) => kind,
-            None if self.horizon_unknown => SumKind::Octave,
+            None if self.horizon_unknown => SumKind::without_horizon(noise, self.participation),
             None if noise == Noise::Gaussian => SumKind::BLT,
             None => SumKind::Smooth,
         };
@@ -323,7 +323,7 @@ impl TablesRecipe {
     pub fn rounds(&self) -> u64 {
         match self.plan.request().kind {
             SumKind::Fresh if self.passes > 1 => self.request.rounds * self.passes,
-            SumKind::Octave => self.plan.most_releases().saturating_mul(self.batch),
+            kind if kind.needs_no_horizon() => self.plan.most_releases().saturating_mul(self.batch),
             _ => self.request.rounds,
         }
     }
