@@ -57,7 +57,7 @@ impl Situation {
         };
         let kinds = |noise: Noise| match (self.sum, self.ticks) {
             (Some(sum), _) => vec![sum],
-            (None, None) => vec![SumKind::Eras, SumKind::Octave],
+            (None, None) => vec![SumKind::Octave],
             (None, Some(_)) if noise == Noise::Gaussian => vec![SumKind::BLT],
             (None, Some(_)) => vec![SumKind::Smooth, SumKind::Kary, SumKind::Tree],
         };

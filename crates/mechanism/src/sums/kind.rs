@@ -2,7 +2,6 @@
 
 use super::cover::Noise;
 use super::dense::Workload;
-use crate::persons::Participation;
 use std::fmt;
 use std::str::FromStr;
 
@@ -32,17 +31,6 @@ impl SumKind {
         Self::NORMALISED,
         Self::Eras,
     ];
-
-    /// The sum with the least noise that needs no horizon: eras where the noise is Gaussian and
-    /// records are protected each by itself, octaves elsewhere.
-    #[must_use]
-    pub fn without_horizon(noise: Noise, participation: Participation) -> Self {
-        if noise == Noise::Gaussian && participation == Participation::OncePerRecord {
-            Self::Eras
-        } else {
-            Self::Octave
-        }
-    }
 
     /// Whether a run on it may be longer than planned.
     #[must_use]

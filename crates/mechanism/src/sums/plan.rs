@@ -216,8 +216,8 @@ pub enum PlanError {
     WindowForPersons,
     /// Several contributions to filters that begin anew have no proved price.
     #[error(
-        "sum eras protects single records: its noise is not priced for persons, or for records that \
-         are read again; sum octave is, and needs no horizon either"
+        "sum eras protects single records: it has no price for persons, or for records that are \
+         read again; sum octave has one, and needs no horizon either"
     )]
     ErasForPersons,
 }

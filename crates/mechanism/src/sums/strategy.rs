@@ -143,8 +143,8 @@ pub(crate) trait SumStrategy {
         releases
     }
 
-    /// How many parts its items are cut into, each with a lattice of its own; for octaves, the first
-    /// one.
+    /// How many parts its items are cut into, each with a lattice of its own; of octaves, the first
+    /// alone.
     fn parts(&self) -> u32 {
         1
     }

@@ -65,6 +65,19 @@ impl Toeplitz {
         })
     }
 
+    /// The encoder, if its integers fit.
+    pub(super) fn encoder(
+        &self,
+        releases: u64,
+        dimension: u32,
+        item: i64,
+    ) -> Result<FixedBlt, PlanError> {
+        let (layout, dimension) = (self.layout.ok_or(PlanError::Stored)?, dimension as usize);
+        Ok(FixedBlt::open(
+            &self.blt, layout, releases, dimension, item,
+        )?)
+    }
+
     /// The running filter, which decodes to multiples of `unit`.
     pub(super) fn open(
         &self,
@@ -74,9 +87,8 @@ impl Toeplitz {
         unit: f64,
         source: Source,
     ) -> Result<Filter, SumError> {
-        let (layout, dimension) = (self.layout.ok_or(PlanError::Stored)?, dimension as usize);
-        let encoder = FixedBlt::open(&self.blt, layout, releases, dimension, item);
-        let encoder = encoder.map_err(PlanError::from)?;
+        let encoder = self.encoder(releases, dimension, item)?;
+        let (layout, dimension) = (encoder.layout(), dimension as usize);
         Ok(Filter::new(
             &self.blt, layout, encoder, dimension, unit, source,
         )?)

@@ -65,23 +65,25 @@ impl Draft<'_> {
             return;
         }
         let (sum, reason) = if self.situation.horizon_unknown {
-            let sum = SumKind::without_horizon(self.noise, self.situation.participation);
-            (sum, format!("sum {sum}, because the horizon is unknown"))
+            (
+                SumKind::Octave,
+                "sum octave, because the horizon is unknown",
+            )
         } else if self.wishes.recipe.is_some() {
             return; // a recipe that was named keeps its paper's sum
         } else if self.noise == Noise::Gaussian {
             (
                 SumKind::BLT,
-                "sum blt, because it has the least noise at a known horizon".to_owned(),
+                "sum blt, because it has the least noise at a known horizon",
             )
         } else {
             (
                 SumKind::Smooth,
-                "sum smooth, because it has the least noise without δ".to_owned(),
+                "sum smooth, because it has the least noise without δ",
             )
         };
         self.sum = Some(sum);
-        self.because(reason);
+        self.because(reason.to_owned());
     }
 
     fn choose_batch(&mut self, rules: &dyn OnSums) {

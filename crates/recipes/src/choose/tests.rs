@@ -43,7 +43,7 @@ fn few_features_are_learned_by_second_moments_and_many_by_gradients() {
 }
 
 #[test]
-fn wishes_are_kept_and_unknown_horizons_get_sums_without_one() {
+fn wishes_are_kept_and_unknown_horizons_get_octaves() {
     let wishes = Wishes {
         recipe: Some(RecipeName::PftalConvex),
         batch: Some(10),
@@ -58,25 +58,6 @@ fn wishes_are_kept_and_unknown_horizons_get_sums_without_one() {
     };
     assert_eq!(
         name(&unknown.choose(&Wishes::default()).unwrap()),
-        "pqftl on eras"
-    );
-    let persons = Situation {
-        participation: Participation::PerPerson {
-            most: 2,
-            separation: 1,
-        },
-        ..unknown.clone()
-    };
-    assert_eq!(
-        name(&persons.choose(&Wishes::default()).unwrap()),
-        "pqftl on octave"
-    );
-    let without_delta = Situation {
-        budget: Budget::pure(1.0).unwrap(),
-        ..unknown
-    };
-    assert_eq!(
-        name(&without_delta.choose(&Wishes::default()).unwrap()),
         "pqftl on octave"
     );
     let pure = Situation {

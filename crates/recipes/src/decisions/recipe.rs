@@ -219,7 +219,7 @@ impl DecisionsRequest {
         };
         let kind = match self.sum {
             Some(kind) => kind,
-            None if self.horizon_unknown => SumKind::without_horizon(noise, self.participation),
+            None if self.horizon_unknown => SumKind::Octave,
             None if noise == Noise::Gaussian => SumKind::BLT,
             None => SumKind::Smooth,
         };
