@@ -34,7 +34,7 @@
 use super::recipe::DecisionsRecipe;
 use crate::catalogue::RecipeName;
 use hushstream_mechanism::Participation;
-use hushstream_mechanism::sums::{Noise, SumKind};
+use hushstream_mechanism::sums::Noise;
 
 /// What bounds noise and chance.
 pub(super) struct Bounds {
