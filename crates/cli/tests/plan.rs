@@ -100,7 +100,8 @@ fn all_sums_stand_side_by_side_and_the_best_is_chosen() {
             "blt",
             "octave",
             "fresh",
-            "blt-normalised"
+            "blt-normalised",
+            "eras"
         ]
     );
     // The worst error in units of Δ/μ, Δ = 2.
@@ -119,6 +120,7 @@ fn all_sums_stand_side_by_side_and_the_best_is_chosen() {
         ("smooth", 11.40),
         ("blt", 5.565),
         ("blt-normalised", 5.300),
+        ("eras", 6.187),
     ] {
         assert!(
             (units(sum) - expected).abs() < 0.006,

@@ -289,7 +289,7 @@ pub(crate) struct Method {
     /// For the recipe tables: columns that each table takes, 1 to 3, or 0 for curves alone.
     #[arg(long)]
     pub(crate) tables: Option<u32>,
-    /// The sum: tree, tree-padded, honaker, smooth, blt, kary, window, octave, fresh,
+    /// The sum: tree, tree-padded, honaker, smooth, blt, kary, window, octave, eras, fresh,
     /// blt-normalised, or dense for at most 1,024 releases.
     #[arg(long)]
     pub(crate) sum: Option<SumKind>,

@@ -66,8 +66,8 @@ pub(crate) struct Arguments {
     /// The neighbouring relation.
     #[arg(long, value_enum, default_value_t = AdjacencyName::ReplaceOne)]
     pub(crate) adjacency: AdjacencyName,
-    /// The sum: tree, tree-padded, honaker, smooth, blt, kary, window, octave, fresh, dense or
-    /// blt-normalised; `best`; or `all` to compare them. By default the recipe's own, or the best.
+    /// The sum: tree, tree-padded, honaker, smooth, blt, kary, window, octave, eras, fresh, dense
+    /// or blt-normalised; `best`; or `all` to compare. By default the recipe's own, or the best.
     #[arg(long)]
     pub(crate) sum: Option<String>,
     /// Which releases count: max (the worst one), mean, running-mean (release t divided by t),

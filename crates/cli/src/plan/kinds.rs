@@ -44,7 +44,7 @@ fn fitting(arguments: &Arguments, all: bool) -> Vec<SumKind> {
         // `best` is for a known horizon, where padding never improves a sum.
         None => {
             kind.accepts(noise).is_ok()
-                && (all || !matches!(kind, SumKind::Octave | SumKind::PaddedTree))
+                && (all || !(kind.needs_no_horizon() || kind == SumKind::PaddedTree))
         }
     };
     let windows = windows.filter(|_| arguments.recipe.is_some());

@@ -20,6 +20,7 @@ fn every_sum_serves() {
         ("blt", BUDGET),
         ("kary", "--epsilon 1"),
         ("octave", BUDGET),
+        ("eras", BUDGET),
     ] {
         for recipe in ["pftal-convex", "pqftl"] {
             let told = folder.json(&format!(

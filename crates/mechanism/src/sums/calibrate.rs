@@ -40,9 +40,20 @@ impl SumPlan {
         parts.map(|part| self.radius_within_budget(part)).collect()
     }
 
-    /// The distance that the floors of fixed-point rows add to two runs, in lattice units.
+    /// The distance that the floors of fixed-point rows add to two runs, in lattice units: of the
+    /// parts that begin anew, all together.
     pub(super) fn inflation(&self) -> f64 {
-        self.fields.strategy.inflation(self.request())
+        let parts = if self.fields.strategy.restarts() {
+            self.fields.strategy.parts()
+        } else {
+            1
+        };
+        (0..parts).map(|part| self.inflation_in(part)).sum()
+    }
+
+    /// The same if they differ in this part.
+    fn inflation_in(&self, part: u32) -> f64 {
+        self.fields.strategy.inflation(self.request(), part)
     }
 
     /// The request of this plan.
@@ -54,12 +65,9 @@ impl SumPlan {
     /// The largest number of releases; one more is refused.
     #[must_use]
     pub fn most_releases(&self) -> u64 {
-        if !self.fields.strategy.restarts() {
-            return self.request().releases;
-        }
-        // As many complete octaves as the exact sums have room for.
-        let items = (1_u128 << 61) / self.largest_item();
-        (1_u64 << (items.max(1).ilog2() + 1).min(44)) - 1
+        let releases = self.request().releases;
+        let strategy = &self.fields.strategy;
+        strategy.most_releases(releases, self.largest_item())
     }
 
     pub(crate) fn largest_item(&self) -> u128 {
@@ -82,10 +90,10 @@ impl SumPlan {
         Ok(())
     }
 
-    /// Octaves only: the radius of every octave up to the last.
+    /// Sums that begin anew only: the radius of every octave or era up to the last.
     pub(super) fn add_octaves(&mut self) -> Result<(), PlanError> {
         if self.fields.strategy.restarts() {
-            let octaves = 0..=self.most_releases().ilog2();
+            let octaves = 0..=self.fields.strategy.part(self.most_releases());
             self.fields.radii = octaves
                 .map(|octave| self.radius_within_budget(octave))
                 .collect::<Result<_, _>>()?;
@@ -115,22 +123,32 @@ impl SumPlan {
     /// `None` for filters.
     #[must_use]
     pub fn levels(&self) -> Option<u32> {
-        let last = self.request().releases.ilog2();
-        self.fields.strategy.levels(self.request().releases, last)
+        let releases = self.request().releases;
+        self.fields.strategy.levels(releases, self.last_part())
+    }
+
+    /// The octave or era that contains the expected horizon, where the sum begins anew; otherwise
+    /// the first part.
+    pub(super) fn last_part(&self) -> u32 {
+        self.part_that_begins(self.request().releases)
+    }
+
+    /// The octave or era of an item, where the sum begins anew; otherwise the first part.
+    pub(super) fn part_that_begins(&self, item: u64) -> u32 {
+        let strategy = &self.fields.strategy;
+        if strategy.restarts() {
+            strategy.part(item)
+        } else {
+            0
+        }
     }
 
     /// The largest column norm of the strategy, rounded up: L2 for Gaussian noise, L1 for pure
-    /// noise; all of a person's items together. For octaves, that of the octave that contains the
-    /// expected horizon; for parts, that of the first.
+    /// noise; all of a person's items together. For octaves and eras, that of the one that contains
+    /// the expected horizon; for parts, that of the first.
     #[must_use]
     pub fn sensitivity(&self) -> f64 {
-        let last = self.request().releases.ilog2();
-        let part = if self.fields.strategy.restarts() {
-            last
-        } else {
-            0
-        };
-        self.sensitivity_in(part).unwrap_or(f64::NAN)
+        self.sensitivity_in(self.last_part()).unwrap_or(f64::NAN)
     }
 
     /// The integer image of the bound; for octaves and parts, that of the first.
@@ -172,7 +190,8 @@ impl SumPlan {
     pub(super) fn radius_within_budget(&self, octave: u32) -> Result<i64, PlanError> {
         let request = self.request();
         let limit = self.limit()?;
-        let room = (limit * NOISE_SCALE as f64 - self.inflation()) / self.sensitivity_in(octave)?;
+        let inflation = self.inflation_in(octave);
+        let room = (limit * NOISE_SCALE as f64 - inflation) / self.sensitivity_in(octave)?;
         let slope = self.distance(1.0) - self.distance(0.0);
         let mut radius = ((room - self.distance(0.0)) / slope).floor();
         if request.least_sigma > 0.0 {
@@ -310,10 +329,10 @@ impl SumPlan {
     }
 
     /// μ or ε of a radius, rounded up.
-    fn price(&self, radius: f64, octave: u32) -> Result<f64, PlanError> {
+    pub(super) fn price(&self, radius: f64, octave: u32) -> Result<f64, PlanError> {
         let request = self.request();
         let data = self.sensitivity_in(octave)? * self.distance(radius);
-        let shift = (data.next_up().next_up() + self.inflation()).next_up();
+        let shift = (data.next_up().next_up() + self.inflation_in(octave)).next_up();
         Ok(if request.noise.is_pure() {
             Epsilon::of_noise(shift, NOISE_SCALE as f64)?.get()
         } else {
@@ -334,7 +353,7 @@ impl SumPlan {
 
     /// The price of the whole run. An item lies in one octave, so octaves do not add up; of a
     /// person's k items each octave spends a share that `octave.rs` bounds by its share of the
-    /// items. An item lies in one part, too.
+    /// items. An item lies in one part or era, too.
     ///
     /// # Errors
     /// Numbers out of range. [`SumRequest::plan`] has checked them, so a plan does not fail here.

@@ -393,7 +393,7 @@ impl SumStrategy for Dense {
     }
 
     /// Less than one for each row and coordinate.
-    fn inflation(&self, request: &SumRequest) -> f64 {
+    fn inflation(&self, request: &SumRequest, _: u32) -> f64 {
         (request.releases as f64 * f64::from(request.dimension))
             .sqrt()
             .next_up()

@@ -19,19 +19,14 @@ impl SumPlan {
     }
 
     /// Standard deviation of one coordinate of one node's noise, in the units of the data. For
-    /// octaves: of the last octave.
+    /// octaves and eras: of the one that contains the expected horizon.
     #[must_use]
     pub fn node_sigma(&self) -> f64 {
-        self.sigma_in(self.request().releases.ilog2())
+        self.sigma_in(self.last_part())
     }
 
     pub(super) fn sigma_in(&self, octave: u32) -> f64 {
         let request = self.request();
-        let octave = if self.fields.strategy.restarts() {
-            octave
-        } else {
-            0
-        };
         let unit = self
             .lattice(octave)
             .map_or(f64::NAN, |lattice| lattice.unit());
@@ -51,7 +46,7 @@ impl SumPlan {
     /// The variances of all releases, if items have several parts.
     fn scaled_variances(&self) -> Option<&[f64]> {
         let strategy = &self.fields.strategy;
-        (strategy.parts() > 1).then(|| {
+        (strategy.parts() > 1 && !strategy.restarts()).then(|| {
             let of_all = || strategy.scaled_variances(&self.scales(), self.request().releases);
             &self.variances.get_or_init(|| of_all().unwrap_or_default())[..]
         })
@@ -65,16 +60,18 @@ impl SumPlan {
             let variance = variances.get(t as usize - 1);
             return variance.map_or(f64::NAN, |variance| variance.sqrt()) * self.sigma_in(0);
         }
-        if self.fields.strategy.restarts() {
-            // One root for every past octave, then the digits of the place in this one.
-            let octave = t.ilog2();
-            let place = t - (1 << octave) + 1;
-            let past: f64 = (0..octave).map(|m| self.sigma_in(m).powi(2)).sum();
-            let here =
-                self.fields.strategy.variance(place, releases) * self.sigma_in(octave).powi(2);
-            return (past + here).sqrt();
+        let strategy = &self.fields.strategy;
+        if strategy.restarts() {
+            // The last release of every past octave or era, then the one of this.
+            let own = |part: u32, place: u64| {
+                strategy.variance_in(part, place) * self.sigma_in(part).powi(2)
+            };
+            let part = strategy.part(t);
+            let past = (0..part).map(|m| own(m, strategy.first(m + 1) - strategy.first(m)));
+            let here = own(part, t - strategy.first(part) + 1);
+            return (past.sum::<f64>() + here).sqrt();
         }
-        self.fields.strategy.variance(t, releases).sqrt() * self.sigma_in(0)
+        strategy.variance(t, releases).sqrt() * self.sigma_in(0)
     }
 
     /// Standard deviation of one coordinate of Σ_t weights[t−1] · (release t), in the units of the
@@ -100,19 +97,8 @@ impl SumPlan {
     pub fn prefix_sd_max(&self) -> f64 {
         let releases = self.request().releases;
         if self.fields.strategy.restarts() {
-            // Within an octave the worst place is the one with most digits; the last two octaves
-            // hold the worst of all.
-            let octave = releases.ilog2();
-            let place = releases - (1 << octave) + 1;
-            let most = (0..=place.ilog2())
-                .map(|level| (1_u64 << level << 1) - 1)
-                .filter(|&p| p <= place);
-            let here = most
-                .chain([place])
-                .map(|p| self.prefix_sd((1 << octave) + p - 1));
-            let before =
-                (octave > 0).then(|| self.prefix_sd((1 << octave) - 2 + u64::from(octave == 1)));
-            return here.chain(before).fold(0.0, f64::max);
+            let worst = self.fields.strategy.worst_releases(releases).into_iter();
+            return worst.map(|t| self.prefix_sd(t)).fold(0.0, f64::max);
         }
         let worst = match self.scaled_variances() {
             Some(variances) => variances.iter().copied().fold(0.0, f64::max),
@@ -132,9 +118,8 @@ impl SumPlan {
     pub fn truncation(&self) -> f64 {
         let request = self.request();
         let records = request.releases as f64 * request.batch as f64;
-        let octave = request.releases.ilog2();
         let scale = NOISE_SCALE as f64 * request.noise.variance(request.dimension).sqrt();
-        let unit = self.sigma_in(octave) / scale;
+        let unit = self.node_sigma() / scale;
         let floors = self.prefix_sd_max() * self.inflation() / NOISE_SCALE as f64;
         records * unit * f64::from(request.dimension).sqrt() + floors
     }

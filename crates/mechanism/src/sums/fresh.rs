@@ -49,7 +49,7 @@ impl SumStrategy for FreshNoise {
         t as f64
     }
 
-    fn response(&self) -> Option<Box<dyn Fn(u64) -> f64 + Send>> {
+    fn response(&self, _: u32) -> Option<Box<dyn Fn(u64) -> f64 + Send>> {
         Some(Box::new(|_| 1.0))
     }
 

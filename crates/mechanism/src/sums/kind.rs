@@ -17,6 +17,12 @@ impl SumKind {
     /// The default number of buffers of a normalised filter: it gains more from a fifth.
     pub const NORMALISED: Self = Self::NormalisedBlt(5);
 
+    /// Whether a run on it may be longer than planned.
+    #[must_use]
+    pub fn needs_no_horizon(self) -> bool {
+        matches!(self, Self::Octave | Self::Eras)
+    }
+
     /// Whether the sum supports the noise; if not, why.
     ///
     /// # Errors

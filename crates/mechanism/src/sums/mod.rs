@@ -14,6 +14,7 @@
 //! | `kary` | no: other sums are better | ✓ | ✓ | known |
 //! | `window` | ✓ | ✓ | ✓ | known; another guarantee |
 //! | `octave` | ✓ | ✓ | ✓ | unknown |
+//! | `eras` | ✓ | no: as `blt` | no | unknown; one contribution per person |
 //! | `fresh` | ✓ | ✓ | ✓ | known; for people who are in every item |
 //! | `blt-normalised` | ✓ | no: as `blt` | no | known; one contribution per person |
 //! | `dense` | ✓ | no: as `blt` | no | known, at most 1,024 |
@@ -26,6 +27,7 @@ mod cover;
 mod deciding;
 mod dense;
 mod elsewhere;
+mod eras;
 mod error;
 mod filter;
 mod forecast;
@@ -96,6 +98,8 @@ pub enum SumKind {
     Dense(Workload),
     /// A filter with this many buffers whose items all count alike, however few rows they are in.
     NormalisedBlt(u8),
+    /// A fresh filter for each of three eras, of 2⁸, 2²⁰ and 2³² items: unknown horizon.
+    Eras,
 }
 
 /// A sum with its parameters. Stored with a run, so that a resumed run keeps them even if a later
@@ -113,11 +117,12 @@ pub(crate) enum Strategy {
     Fresh(fresh::FreshNoise),
     Dense(dense::Dense),
     NormalisedBlt(normalised::NormalisedBlt),
+    Eras(eras::Eras),
 }
 
 impl SumKind {
     /// Every kind with a transcript guarantee, in the order of the table.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Tree,
         Self::PaddedTree,
         Self::Honaker,
@@ -128,6 +133,7 @@ impl SumKind {
         Self::Fresh,
         Self::DENSE,
         Self::NORMALISED,
+        Self::Eras,
     ];
 
     fn about(self) -> &'static About {
@@ -143,6 +149,7 @@ impl SumKind {
             Self::Fresh => &fresh::ABOUT,
             Self::Dense(_) => &dense::ABOUT,
             Self::NormalisedBlt(_) => &normalised::ABOUT,
+            Self::Eras => &eras::ABOUT,
         }
     }
 
@@ -163,6 +170,7 @@ impl SumKind {
             Self::NormalisedBlt(buffers) => Strategy::NormalisedBlt(
                 normalised::NormalisedBlt::best(releases, buffers, request.participation)?,
             ),
+            Self::Eras => Strategy::Eras(eras::Eras::best()?),
         })
     }
 }
@@ -183,6 +191,7 @@ impl std::ops::Deref for Strategy {
             Self::Fresh(sum) => sum,
             Self::Dense(sum) => sum,
             Self::NormalisedBlt(sum) => sum,
+            Self::Eras(sum) => sum,
         }
     }
 }

@@ -34,7 +34,7 @@
 
 use super::Strategy;
 use super::SumKind;
-use super::blt::{BltError, DyadicBlt, FixedBlt, Layout};
+use super::blt::{BltError, DyadicBlt};
 use super::cover::Noise;
 use super::error::SumError;
 use super::filter::Filter;
@@ -268,25 +268,23 @@ impl SumStrategy for NormalisedBlt {
         })))
     }
 
-    fn inflation(&self, request: &SumRequest) -> f64 {
-        self.filter.inflation(request)
+    fn inflation(&self, request: &SumRequest, part: u32) -> f64 {
+        self.filter.inflation(request, part)
     }
 
     fn build(&self, plan: &SumPlan, streams: Streams<'_>) -> Result<Box<dyn Running>, SumError> {
-        let layout: Layout = self.filter.layout.ok_or(PlanError::Stored)?;
-        let dimension = plan.request().dimension as usize;
-        let releases = plan.request().releases;
-        let item = i64::try_from(plan.largest_item()).unwrap_or(i64::MAX);
-        let encoder = FixedBlt::open(&self.filter.blt, layout, releases, dimension, item);
-        let encoder = encoder.map_err(PlanError::from)?;
-        let source = streams.generators.source(Streams::MAIN);
+        let (releases, dimension) = (plan.request().releases, plan.request().dimension);
+        let (item, source) = (
+            toeplitz::item(plan),
+            streams.generators.source(Streams::MAIN),
+        );
         let units = (0..self.parts()).map(|part| Ok(plan.lattice(part)?.unit()));
         Ok(Box::new(Parts {
-            filter: Filter::new(&self.filter.blt, layout, encoder, dimension, 1.0, source)?,
+            filter: self.filter.open(releases, dimension, item, 1.0, source)?,
             units: units.collect::<Result<_, PlanError>>()?,
             strategy: self.clone(),
-            past: vec![0.0; dimension],
-            start: vec![0.0; dimension],
+            past: vec![0.0; dimension as usize],
+            start: vec![0.0; dimension as usize],
         }))
     }
 }
@@ -360,7 +358,7 @@ impl Running for Parts {
 
 #[cfg(test)]
 mod tests {
-    use super::super::blt::{BltDecoder, Width};
+    use super::super::blt::{BltDecoder, FixedBlt, Layout, Width};
     use super::*;
     use hushstream_noise::{Instance, Key, RoundedGaussian, Source};
 

@@ -86,6 +86,28 @@ impl SumStrategy for OctaveTrees {
         item.max(1).ilog2()
     }
 
+    fn first(&self, octave: u32) -> u64 {
+        1 << octave
+    }
+
+    /// As many complete octaves as the exact sums have room for.
+    fn most_releases(&self, _: u64, largest_item: u128) -> u64 {
+        let items = (1_u128 << 61) / largest_item;
+        (1_u64 << (items.max(1).ilog2() + 1).min(44)) - 1
+    }
+
+    /// Within an octave the worst place is the one with most digits; the last two octaves hold the
+    /// worst of all.
+    fn worst_releases(&self, releases: u64) -> Vec<u64> {
+        let (octave, place) = Octaves::place(releases);
+        let most = (0..=place.ilog2()).map(|level| (1_u64 << level << 1) - 1);
+        let here = most.filter(|&most| most <= place).chain([place]);
+        let before = (octave > 0).then(|| (1 << octave) - 2 + u64::from(octave == 1));
+        here.map(|place| (1 << octave) + place - 1)
+            .chain(before)
+            .collect()
+    }
+
     fn build(&self, plan: &SumPlan, streams: Streams<'_>) -> Result<Box<dyn Running>, SumError> {
         let octaves = u64::from(plan.most_releases().ilog2()) + 1;
         let sources = (0..octaves)

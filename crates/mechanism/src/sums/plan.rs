@@ -42,7 +42,7 @@ pub struct SumRequest {
     pub kind: SumKind,
     /// The distribution of the noise.
     pub noise: Noise,
-    /// n, the number of prefix sums to release. For octaves, the expected number.
+    /// n, the number of prefix sums to release. For octaves and eras, the expected number.
     pub releases: u64,
     /// Number of coordinates.
     pub dimension: u32,
@@ -214,6 +214,12 @@ pub enum PlanError {
     /// A window guarantee applies to records, not to persons.
     #[error("a window protects single records: it cannot be planned for persons with several")]
     WindowForPersons,
+    /// Several contributions to filters that begin anew have no proved price.
+    #[error(
+        "sum eras protects single records: it has no price for persons, or for records that are \
+         read again; sum octave has one, and needs no horizon either"
+    )]
+    ErasForPersons,
 }
 
 /// A sum plan: everything that is fixed before any data.
@@ -245,7 +251,7 @@ impl From<PlanFields> for SumPlan {
 pub(crate) struct PlanFields {
     pub(crate) request: SumRequest,
     pub(crate) strategy: Strategy,
-    /// R, one per octave or part; never empty.
+    /// R, one per octave, era or part; never empty.
     pub(crate) radii: Vec<i64>,
 }
 
@@ -353,6 +359,9 @@ impl SumRequest {
         }
         if self.kind.is_windowed() && self.participation != Participation::OncePerRecord {
             return Err(PlanError::WindowForPersons);
+        }
+        if self.kind == SumKind::Eras && self.participation != Participation::OncePerRecord {
+            return Err(PlanError::ErasForPersons);
         }
         Ok(())
     }

@@ -28,7 +28,7 @@ impl SumPlan {
         request.check_counts()?;
         self.lattice(0)?;
         self.check_overflow()?;
-        if restarts && octaves != u64::from(self.most_releases().ilog2()) + 1 {
+        if restarts && octaves != u64::from(self.fields.strategy.part(self.most_releases())) + 1 {
             return Err(PlanError::Stored);
         }
         self.guarantee(true)?;
@@ -74,7 +74,7 @@ mod tests {
             }
         }
         type Forgery = fn(&mut SumPlan);
-        let forgeries: [(SumKind, Forgery); 9] = [
+        let forgeries: [(SumKind, Forgery); 11] = [
             (SumKind::Smooth, |plan| {
                 plan.fields.strategy = Strategy::Smooth(ConstantWeight {
                     width: 2,
@@ -90,6 +90,8 @@ mod tests {
             (SumKind::Tree, |plan| plan.fields.radii = vec![]),
             (SumKind::Tree, |plan| plan.fields.radii = vec![0]),
             (SumKind::Octave, |plan| plan.fields.radii.truncate(2)),
+            (SumKind::Eras, |plan| plan.fields.radii.truncate(2)),
+            (SumKind::Eras, |plan| plan.fields.radii.push(1)),
             (SumKind::NORMALISED, |plan| plan.fields.radii.truncate(2)),
             (SumKind::Tree, |plan| {
                 plan.fields.request.kind = SumKind::Window(3);

@@ -85,9 +85,22 @@ pub(crate) trait SumStrategy {
         Ok(exact.next_up().next_up())
     }
 
-    /// Variance of release t, in units of one node's noise. For octaves see the plan, where scales
-    /// differ.
+    /// Variance of release t, in units of one node's noise. For sums that begin anew see the plan,
+    /// where scales differ.
     fn variance(&self, t: u64, releases: u64) -> f64;
+
+    /// For sums that begin anew: the variance that a part's own noise has in its release `place`,
+    /// in units of that noise.
+    fn variance_in(&self, part: u32, place: u64) -> f64 {
+        let _ = part;
+        self.variance(place, place)
+    }
+
+    /// The same in release `place` less the one `items` ≤ `place` before it, where it is known.
+    fn difference_in(&self, part: u32, place: u64, items: u64) -> Option<f64> {
+        let _ = (part, place, items);
+        None
+    }
 
     /// Variance of Σ_t weights[t−1] · (release t), in units of one node's noise; `None` where only
     /// the triangle inequality bounds it.
@@ -97,8 +110,9 @@ pub(crate) trait SumStrategy {
     }
 
     /// b, for sums whose release t is Σ_j b_{t−j} · (the noise of item j), in units of one node's
-    /// noise.
-    fn response(&self) -> Option<Box<dyn Fn(u64) -> f64 + Send>> {
+    /// noise; in each part that begins anew.
+    fn response(&self, part: u32) -> Option<Box<dyn Fn(u64) -> f64 + Send>> {
+        let _ = part;
         None
     }
 
@@ -129,13 +143,13 @@ pub(crate) trait SumStrategy {
         releases
     }
 
-    /// How many parts its items are cut into, each with a lattice of its own, unless it begins anew
-    /// at every power of two.
+    /// How many parts its items are cut into, each with a lattice of its own; of octaves, the first
+    /// alone.
     fn parts(&self) -> u32 {
         1
     }
 
-    /// The part of an item, or its octave: the lattice that it is on.
+    /// The part of an item, octave or era: the lattice that it is on.
     fn part(&self, item: u64) -> u32 {
         let _ = item;
         0
@@ -159,10 +173,27 @@ pub(crate) trait SumStrategy {
         false
     }
 
-    /// Whether it begins anew, with a lattice of its own, at every power of two, and so has no
-    /// horizon.
+    /// Whether every part begins anew, as a mechanism of its own, so that the horizon need not be
+    /// known.
     fn restarts(&self) -> bool {
         false
+    }
+
+    /// For sums that begin anew: the first item of a part.
+    fn first(&self, part: u32) -> u64 {
+        let _ = part;
+        1
+    }
+
+    /// The largest number of releases of a plan for so many.
+    fn most_releases(&self, releases: u64, largest_item: u128) -> u64 {
+        let _ = largest_item;
+        releases
+    }
+
+    /// For sums that begin anew: releases among which the worst is, of so many.
+    fn worst_releases(&self, releases: u64) -> Vec<u64> {
+        (1..=releases).collect()
     }
 
     /// Filters only: the same with integers for items of the plan's radius, whose floors cost a
@@ -172,9 +203,10 @@ pub(crate) trait SumStrategy {
         Ok(None)
     }
 
-    /// The distance that the floors of fixed-point rows add to two runs, in lattice units.
-    fn inflation(&self, request: &SumRequest) -> f64 {
-        let _ = request;
+    /// The distance that the floors of fixed-point rows add to two runs that differ in this part,
+    /// in lattice units.
+    fn inflation(&self, request: &SumRequest, part: u32) -> f64 {
+        let _ = (request, part);
         0.0
     }
 
@@ -182,7 +214,7 @@ pub(crate) trait SumStrategy {
     fn build(&self, plan: &SumPlan, streams: Streams<'_>) -> Result<Box<dyn Running>, SumError>;
 }
 
-/// The generators of a sum: its own, one for padding, and one for each octave.
+/// The generators of a sum: its own, one for padding, and one for each octave or era.
 #[derive(Clone, Copy)]
 pub(crate) struct Streams<'a> {
     request: &'a SumRequest,

@@ -11,6 +11,7 @@ use super::plan::{PlanError, SumPlan, SumRequest};
 use super::running::Running;
 use super::strategy::{About, Streams, SumStrategy};
 use crate::persons::Participation;
+use hushstream_noise::Source;
 use serde::{Deserialize, Serialize};
 
 /// The share of the budget that a filter's floors may cost.
@@ -39,10 +40,63 @@ impl Toeplitz {
             layout: None,
         })
     }
+
+    /// The same with integers for so many rows of items up to `item`, whose floors cost a small
+    /// share of `room`.
+    pub(super) fn with_layout(
+        &self,
+        releases: u64,
+        dimension: u32,
+        item: i64,
+        room: f64,
+    ) -> Result<Self, PlanError> {
+        let (dimension, floors) = (dimension as usize, FLOORS * room);
+        let layout = Layout::choose(&self.blt, releases, dimension, item, floors)?;
+        Ok(Self {
+            blt: self.blt.clone(),
+            layout: Some(layout),
+        })
+    }
+
+    /// The distance that the floors of so many rows add.
+    pub(super) fn inflation_of(&self, releases: u64, dimension: u32) -> f64 {
+        self.layout.map_or(0.0, |layout| {
+            self.blt.inflation(layout, releases, dimension as usize)
+        })
+    }
+
+    /// The encoder, if its integers fit.
+    pub(super) fn encoder(
+        &self,
+        releases: u64,
+        dimension: u32,
+        item: i64,
+    ) -> Result<FixedBlt, PlanError> {
+        let (layout, dimension) = (self.layout.ok_or(PlanError::Stored)?, dimension as usize);
+        Ok(FixedBlt::open(
+            &self.blt, layout, releases, dimension, item,
+        )?)
+    }
+
+    /// The running filter, which decodes to multiples of `unit`.
+    pub(super) fn open(
+        &self,
+        releases: u64,
+        dimension: u32,
+        item: i64,
+        unit: f64,
+        source: Source,
+    ) -> Result<Filter, SumError> {
+        let encoder = self.encoder(releases, dimension, item)?;
+        let (layout, dimension) = (encoder.layout(), dimension as usize);
+        Ok(Filter::new(
+            &self.blt, layout, encoder, dimension, unit, source,
+        )?)
+    }
 }
 
 /// The largest item, as the encoder counts it.
-fn item(plan: &SumPlan) -> i64 {
+pub(super) fn item(plan: &SumPlan) -> i64 {
     i64::try_from(plan.largest_item()).unwrap_or(i64::MAX)
 }
 
@@ -87,7 +141,7 @@ impl SumStrategy for Toeplitz {
         self.blt.parameters().prefix_sd(t).powi(2)
     }
 
-    fn response(&self) -> Option<Box<dyn Fn(u64) -> f64 + Send>> {
+    fn response(&self, _: u32) -> Option<Box<dyn Fn(u64) -> f64 + Send>> {
         let inverse = self.blt.parameters().inverse();
         Some(Box::new(move |k| inverse.prefix_coefficient(k)))
     }
@@ -123,32 +177,19 @@ impl SumStrategy for Toeplitz {
 
     fn laid_out(&self, plan: &SumPlan, room: f64) -> Result<Option<Strategy>, PlanError> {
         let request = plan.request();
-        let dimension = request.dimension as usize;
-        let floors = FLOORS * room;
-        let layout = Layout::choose(&self.blt, request.releases, dimension, item(plan), floors)?;
-        Ok(Some(Strategy::Blt(Self {
-            blt: self.blt.clone(),
-            layout: Some(layout),
-        })))
+        let filter = self.with_layout(request.releases, request.dimension, item(plan), room)?;
+        Ok(Some(Strategy::Blt(filter)))
     }
 
-    fn inflation(&self, request: &SumRequest) -> f64 {
-        self.layout.map_or(0.0, |layout| {
-            let dimension = request.dimension as usize;
-            self.blt.inflation(layout, request.releases, dimension)
-        })
+    fn inflation(&self, request: &SumRequest, _: u32) -> f64 {
+        self.inflation_of(request.releases, request.dimension)
     }
 
     fn build(&self, plan: &SumPlan, streams: Streams<'_>) -> Result<Box<dyn Running>, SumError> {
-        let layout = self.layout.ok_or(PlanError::Stored)?;
-        let dimension = plan.request().dimension as usize;
-        let releases = plan.request().releases;
-        let encoder = FixedBlt::open(&self.blt, layout, releases, dimension, item(plan))
-            .map_err(PlanError::from)?;
-        let unit = plan.lattice(0)?.unit();
+        let (request, unit) = (plan.request(), plan.lattice(0)?.unit());
         let source = streams.generators.source(Streams::MAIN);
-        Ok(Box::new(Filter::new(
-            &self.blt, layout, encoder, dimension, unit, source,
-        )?))
+        let (releases, dimension) = (request.releases, request.dimension);
+        let filter = self.open(releases, dimension, item(plan), unit, source)?;
+        Ok(Box::new(filter))
     }
 }

@@ -5,7 +5,9 @@
 //! view of release t is linear in releases 1…t. Sums whose release t is Σ_j b_{t−j}·(noise of item
 //! j) turn it into Σ_j h_{t−j}·(noise of item j) with the response h of the view to b, and its
 //! variance is a running sum of h². Covers have their nodes: each counts with the weights of the
-//! releases that it is in. For every other sum the deviations are added, which is a bound.
+//! releases that it is in. Eras have a response each, and their noises are independent; an era that
+//! has ended is in later releases with its last one. For every other sum the deviations are added,
+//! which is a bound.
 //!
 //! **After a new instance** a release is R = B + Q: the base B, which is the last known release of
 //! earlier instances, and the instance's own release Q, whose noise is independent of all before.
@@ -130,22 +132,93 @@ enum Law {
         last: f64,
         squares: f64,
     },
+    /// Eras; for fading items: the response of the present one.
+    Eras(Fading),
     /// For fading items: the weight of every node so far.
     Nodes(Nodes),
     /// For fading items: the bound at the last release.
     Bound(f64),
 }
 
+/// Fading items of eras: what the response of the present one needs of its past, and the variance
+/// of those before.
+#[derive(Default)]
+struct Fading {
+    b: Option<Box<dyn Fn(u64) -> f64 + Send>>,
+    before: f64,
+    last: f64,
+    squares: f64,
+    here: f64,
+    ended: f64,
+}
+
+impl Fading {
+    /// The variance at release t, if the last call was for the one before.
+    fn at(&mut self, plan: &SumPlan, t: u64, factor: f64) -> f64 {
+        let (part, place) = plan.place_in_part(t);
+        if place == 1 {
+            let b = plan.fields.strategy.response(part);
+            let ended = self.ended + self.here;
+            *self = Self {
+                b,
+                ended,
+                ..Self::default()
+            };
+        }
+        let now = self.b.as_ref().map_or(f64::NAN, |b| b(place - 1));
+        self.last = factor * self.last + now - self.before;
+        self.before = now;
+        self.squares += self.last * self.last;
+        self.ended *= factor * factor;
+        self.here = self.squares * plan.sigma_in(part).powi(2);
+        self.here + self.ended
+    }
+}
+
 impl SumPlan {
+    /// The octave or era of release t, and its place there, from 1.
+    fn place_in_part(&self, t: u64) -> (u32, u64) {
+        let strategy = &self.fields.strategy;
+        let part = strategy.part(t);
+        (part, t - strategy.first(part) + 1)
+    }
+
+    /// The variance of release t less the one so many before, for eras.
+    fn variance_of_last(&self, t: u64, items: u64) -> f64 {
+        let all = || self.prefix_sd(t).powi(2);
+        let Some(from @ 1..) = t.checked_sub(items) else {
+            return all();
+        };
+        let strategy = &self.fields.strategy;
+        let ((part, place), (first, start)) = (self.place_in_part(t), self.place_in_part(from));
+        let last = if first == part {
+            place
+        } else {
+            strategy.first(first + 1) - strategy.first(first)
+        };
+        let difference = strategy.difference_in(first, last, last - start);
+        let rest = difference.unwrap_or(f64::NAN) * self.sigma_in(first).powi(2);
+        if first == part {
+            return rest;
+        }
+        // What is left of the era where the items begin, and all that came after it.
+        rest + all() - self.prefix_sd(strategy.first(first + 1) - 1).powi(2)
+    }
+
     /// The noise of a view at every release, exact for most sums and never understated.
     #[must_use]
     pub fn noise_of(&self, view: View) -> ViewNoises {
-        let law = if let Some(b) = self.fields.strategy.response() {
-            Law::Response {
-                b,
-                past: VecDeque::new(),
-                last: 0.0,
-                squares: 0.0,
+        let strategy = &self.fields.strategy;
+        let law = if let Some(b) = strategy.response(0) {
+            if strategy.restarts() {
+                Law::Eras(Fading::default())
+            } else {
+                Law::Response {
+                    b,
+                    past: VecDeque::new(),
+                    last: 0.0,
+                    squares: 0.0,
+                }
             }
         } else if self.weights(1).is_some() {
             Law::Nodes(BTreeMap::new())
@@ -243,6 +316,11 @@ impl Iterator for ViewNoises {
                 *squares += response * response;
                 *squares * plan.sigma_in(0).powi(2)
             }
+            Law::Eras(fading) => match self.view {
+                View::Total => plan.prefix_sd(t).powi(2),
+                View::Last(items) => plan.variance_of_last(t, items),
+                View::Fading(factor) => fading.at(plan, t, factor),
+            },
             Law::Nodes(fading) => match self.view {
                 View::Total => plan.prefix_sd(t).powi(2),
                 View::Last(items) => {
@@ -295,7 +373,7 @@ impl Iterator for ViewNoises {
 impl SumPlan {
     /// The largest deviation of a node up to release t.
     fn largest_sigma(&self, t: u64) -> f64 {
-        self.sigma_in(t.max(1).ilog2())
+        self.sigma_in(self.part_that_begins(t))
     }
 }
 
@@ -391,6 +469,7 @@ mod tests {
             (SumKind::Smooth, Noise::Laplace),
             (SumKind::Kary, Noise::Laplace),
             (SumKind::Octave, Noise::Gaussian),
+            (SumKind::Eras, Noise::Gaussian),
             (SumKind::Fresh, Noise::Gaussian),
             (SumKind::Honaker, Noise::Gaussian),
             (SumKind::PaddedTree, Noise::Gaussian),
@@ -442,6 +521,7 @@ mod tests {
             (SumKind::Tree, Noise::Gaussian),
             (SumKind::Smooth, Noise::Laplace),
             (SumKind::Octave, Noise::Gaussian),
+            (SumKind::Eras, Noise::Gaussian),
             (SumKind::Honaker, Noise::Gaussian),
         ];
         let views = [View::Total, View::Last(1), View::Last(9), View::Fading(0.8)];

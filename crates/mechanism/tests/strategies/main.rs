@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)] // a test may stop where it fails
 
 mod dense;
+mod eras;
 mod errors;
 mod filters;
 mod matrices;

@@ -23,9 +23,12 @@ fn request(kind: SumKind, noise: Noise, dimension: u32, most: u64) -> SumRequest
         least_sigma: 0.0,
         batch: 1,
         adjacency: Adjacency::ReplaceOne,
-        participation: Participation::PerPerson {
-            most,
-            separation: 1,
+        participation: match kind {
+            SumKind::Eras => Participation::OncePerRecord,
+            _ => Participation::PerPerson {
+                most,
+                separation: 1,
+            },
         },
         budget: budget.unwrap(),
     }
@@ -47,6 +50,8 @@ fn draws(kind: SumKind, noise: Noise, most: u64) -> f64 {
         SumKind::Blt(_) | SumKind::Dense(_) | SumKind::NormalisedBlt(_) => return RELEASES as f64,
         // An octave of 2²⁹ items, which is planned for whatever horizon is expected.
         SumKind::Octave => 30.0,
+        // The longest era: a record is in all of its rows.
+        SumKind::Eras => 2_f64.powi(32),
         _ => {
             let matrices = Matrices::of(kind, noise, RELEASES);
             let held = |item| {
@@ -71,6 +76,9 @@ fn every_draw_that_a_person_affects_is_counted() {
             .filter(|&noise| kind.accepts(noise).is_ok())
         {
             for (dimension, most) in [(1, 1), (7, 1), (1, 3), (7, 3)] {
+                if kind == SumKind::Eras && most > 1 {
+                    continue; // refused
+                }
                 let plan = request(kind, noise, dimension, most).plan().unwrap();
                 let counted = draws(kind, noise, most) * f64::from(dimension);
                 let (stated, tau) = (plan.total_variation(), counted * slack(noise));
@@ -102,6 +110,7 @@ fn slack_is_paid_for_out_of_delta() {
         SumKind::DENSE,
         SumKind::NORMALISED,
         SumKind::Octave,
+        SumKind::Eras,
     ] {
         for dimension in [1, 7] {
             let mut request = request(kind, Noise::Gaussian, dimension, 1);

@@ -305,7 +305,7 @@ impl DecisionsRecipe {
     #[must_use]
     pub fn rounds(&self) -> u64 {
         match self.plan.request().kind {
-            SumKind::Octave => self.plan.most_releases().saturating_mul(self.batch),
+            kind if kind.needs_no_horizon() => self.plan.most_releases().saturating_mul(self.batch),
             _ => self.request.rounds,
         }
     }

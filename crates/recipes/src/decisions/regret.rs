@@ -34,7 +34,7 @@
 use super::recipe::DecisionsRecipe;
 use crate::catalogue::RecipeName;
 use hushstream_mechanism::Participation;
-use hushstream_mechanism::sums::{Noise, SumKind};
+use hushstream_mechanism::sums::Noise;
 
 /// What bounds noise and chance.
 pub(super) struct Bounds {
@@ -85,7 +85,7 @@ impl DecisionsRecipe {
             || !is_normal
             || !learns_all
             || request.horizon_unknown
-            || self.plan().request().kind == SumKind::Octave
+            || self.plan().request().kind.needs_no_horizon()
         {
             return None;
         }

@@ -225,7 +225,9 @@ impl Recipe {
     #[must_use]
     pub fn rounds(&self) -> u64 {
         match self.plan.request().kind {
-            SumKind::Octave => (self.plan.most_releases() + 1).saturating_mul(self.request.batch),
+            kind if kind.needs_no_horizon() => {
+                (self.plan.most_releases() + 1).saturating_mul(self.request.batch)
+            }
             _ => self.request.rounds,
         }
     }

@@ -323,7 +323,7 @@ impl TablesRecipe {
     pub fn rounds(&self) -> u64 {
         match self.plan.request().kind {
             SumKind::Fresh if self.passes > 1 => self.request.rounds * self.passes,
-            SumKind::Octave => self.plan.most_releases().saturating_mul(self.batch),
+            kind if kind.needs_no_horizon() => self.plan.most_releases().saturating_mul(self.batch),
             _ => self.request.rounds,
         }
     }

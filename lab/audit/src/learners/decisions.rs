@@ -42,7 +42,7 @@ fn recipe(target: &Target) -> Result<DecisionsRecipe, AuditError> {
             most: 2.0,
         },
         rounds: target.releases.saturating_mul(target.batch).max(2),
-        horizon_unknown: target.sum == Some(SumKind::Octave),
+        horizon_unknown: target.sum.is_some_and(SumKind::needs_no_horizon),
         budget: target.budget,
         adjacency: target.adjacency,
         participation: target.participation(),

@@ -39,7 +39,7 @@ fn recipe(target: &Target) -> Result<TablesRecipe, AuditError> {
         columns: vec![Column::Category(1)],
         response: Response::Number(1.0),
         rounds: target.releases.saturating_mul(target.batch),
-        horizon_unknown: target.sum == Some(SumKind::Octave),
+        horizon_unknown: target.sum.is_some_and(SumKind::needs_no_horizon),
         // The last iterate is published, not an average.
         in_time: true,
         budget: target.budget,

@@ -325,6 +325,8 @@ fn tight_releases(recipe: RecipeName, sum: SumKind) -> u64 {
         SumKind::PaddedTree | SumKind::Honaker | SumKind::Smooth => 1,
         // Three levels of three would be thirteen: two of them reach four.
         SumKind::Kary => 4,
+        // An era is paid for as a whole, which is 256 releases.
+        SumKind::Eras => 64,
         _ => 7,
     }
 }

@@ -420,7 +420,8 @@ pub(crate) fn all_sums() -> Vec<SumKind> {
         | SumKind::Octave
         | SumKind::Fresh
         | SumKind::Dense(_)
-        | SumKind::NormalisedBlt(_) => kind,
+        | SumKind::NormalisedBlt(_)
+        | SumKind::Eras => kind,
     };
     let all = SumKind::ALL.into_iter().chain([SumKind::Window(WINDOW)]);
     all.map(listed).collect()

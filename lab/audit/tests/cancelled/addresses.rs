@@ -10,7 +10,7 @@ use crate::adapter::{
     Entry, OnAnswers, OnIterates, OnSolver, OnSparse, OnSum, OnValues, Play, Pull, RECORDS,
     RELEASES, Seen, Stop, all_sums,
 };
-use crate::sums::Rows;
+use crate::sums::{ERAS, Rows, era};
 use crate::tables::OnTables;
 use hushstream_account::Adjacency;
 use hushstream_mechanism::feedback::FeedbackNoise;
@@ -315,7 +315,12 @@ fn check_sum(
 ) {
     let one = matches!(
         kind,
-        SumKind::Tree | SumKind::Octave | SumKind::Blt(_) | SumKind::Fresh | SumKind::Dense(_)
+        SumKind::Tree
+            | SumKind::Octave
+            | SumKind::Blt(_)
+            | SumKind::Fresh
+            | SumKind::Dense(_)
+            | SumKind::Eras
     );
     let solve: Box<Solve<'_>> = if rows.are_weighted() {
         let scaled = |row: Vec<f64>| row.iter().map(|v| v / rows.scales[0]).collect();
@@ -616,6 +621,10 @@ fn expected(rows: &Rows, kind: SumKind, releases: u64, items: u64) -> BTreeMap<u
                     terms(&BinaryTree, t + 1 - (1 << octave)),
                 );
             }
+            SumKind::Eras => {
+                let (era, row) = era(t);
+                add(2 + era as u64, vec![row]);
+            }
             SumKind::Blt(_) | SumKind::Fresh | SumKind::Dense(_) | SumKind::NormalisedBlt(_) => {
                 add(0, vec![t]);
             }
@@ -730,6 +739,11 @@ fn content_of_sum<'a>(rows: &'a Rows, kind: SumKind, releases: u64) -> Box<Conte
         let (before, (first, last)) = match (kind, stream) {
             (SumKind::Blt(_) | SumKind::Dense(_) | SumKind::NormalisedBlt(_), _) => {
                 return rows.rows(prefixes)[node as usize - 1].clone();
+            }
+            (SumKind::Eras, stream) => {
+                let before = ERAS[..stream as usize - 2].iter().map(|(items, _)| items);
+                let row = before.sum::<u64>() + node - 1;
+                return rows.rows(prefixes)[row as usize].clone();
             }
             (SumKind::PaddedTree, 1) => (0, (1, node >> 6)),
             (SumKind::Tree | SumKind::PaddedTree, _) => (0, BinaryTree.items(node)),

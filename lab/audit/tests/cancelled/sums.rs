@@ -4,7 +4,7 @@
 //! (which items each noised node contains, or a filter's coefficients) turns it into the shift of
 //! what is noised, whose length in units of the noise is the price of that pair of streams.
 
-use crate::adapter::{OnSum, Play, all_sums};
+use crate::adapter::{Entry, OnSum, Play, RELEASES, Seen, Stop, all_sums, neighbours};
 use crate::share_of_price;
 use hushstream_account::Adjacency;
 use hushstream_mechanism::Participation;
@@ -12,6 +12,7 @@ use hushstream_mechanism::sums::blt::{DyadicBlt, optimise};
 use hushstream_mechanism::sums::{
     BalancedDigits, BinaryTree, ConstantWeight, Cover, Noise, SumKind, SumPlan, Term, Window,
 };
+use hushstream_noise::Key;
 use hushstream_recipes::{CATALOGUE, MechanismKind, RecipeName};
 use std::collections::BTreeSet;
 
@@ -50,6 +51,23 @@ impl Rows {
                 // Items count in units of their own lattices.
                 let worth = |item| plan.radius_of(item) as f64 / plan.radius() as f64;
                 let entry = |t, item| coefficient(t - item) * worth(item);
+                (1..=request.releases)
+                    .map(|t| (1..=t).map(|item| entry(t, item)).collect())
+                    .collect()
+            }
+            SumKind::Eras => {
+                let unit = plan.radius_of(request.releases) as f64;
+                let filters = ERAS.map(|(items, buffers)| {
+                    DyadicBlt::new(&optimise(items, buffers).unwrap()).unwrap()
+                });
+                let entry = |t: u64, item: u64| {
+                    let ((era, row), (own, place)) = (era(t), era(item));
+                    if era != own {
+                        return 0.0;
+                    }
+                    let worth = plan.radius_of(item) as f64 / unit;
+                    filters[era].parameters().coefficient(row - place) * worth
+                };
                 (1..=request.releases)
                     .map(|t| (1..=t).map(|item| entry(t, item)).collect())
                     .collect()
@@ -98,7 +116,7 @@ impl Rows {
                 })
                 .collect(),
             SumKind::Fresh => (from..=to).map(|t| (0, t, t)).collect(),
-            SumKind::Blt(_) | SumKind::Dense(_) | SumKind::NormalisedBlt(_) => {
+            SumKind::Blt(_) | SumKind::Dense(_) | SumKind::NormalisedBlt(_) | SumKind::Eras => {
                 unreachable!("it has rows")
             }
         }
@@ -230,6 +248,30 @@ impl Rows {
     }
 }
 
+/// Rows and buffers of the eras.
+pub(crate) const ERAS: [(u64, usize); 3] = [(1 << 8, 4), (1 << 20, 5), (1 << 32, 7)];
+
+/// The era of an item, from 0, and its place there, from 1.
+pub(crate) fn era(item: u64) -> (usize, u64) {
+    let (mut era, mut place) = (0, item);
+    while place > ERAS[era].0 {
+        place -= ERAS[era].0;
+        era += 1;
+    }
+    (era, place)
+}
+
+/// The share of its price that a record moves at most in so few releases: all of it, but an era is
+/// paid for as a whole.
+pub(crate) fn share_seen(kind: SumKind, releases: u64) -> f64 {
+    let (rows, buffers) = ERAS[0];
+    if kind != SumKind::Eras || releases >= rows {
+        return 1.0;
+    }
+    let filter = DyadicBlt::new(&optimise(rows, buffers).unwrap()).unwrap();
+    filter.sensitivity(releases) / filter.sensitivity(rows)
+}
+
 /// All sets of so many of the items 1 to n, in increasing order.
 fn subsets(n: u64, size: usize) -> Vec<Vec<u64>> {
     if size == 0 {
@@ -264,7 +306,9 @@ fn what_a_persons_items_move_at_most() {
             .into_iter()
             .filter(|&noise| kind.accepts(noise).is_ok())
         {
-            for most in 1..=4 {
+            // Eras are for records alone.
+            let largest = if kind == SumKind::Eras { 1 } else { 4 };
+            for most in 1..=largest {
                 let adjacency = Adjacency::ReplaceOne;
                 let cell = OnSum::plan(RecipeName::Pftal, kind, noise, adjacency, most, 1).unwrap();
                 let plan = cell.recipe.plan();
@@ -289,6 +333,7 @@ fn what_a_persons_items_move_at_most() {
                     (SumKind::Smooth, true) | (SumKind::Blt(_) | SumKind::NormalisedBlt(_), _) => {
                         1.0
                     }
+                    (SumKind::Eras, _) => share_seen(kind, RELEASES),
                     // Priced as if any two items were as alike as the most alike.
                     (SumKind::Dense(_), _) if most > 1 => {
                         assert!((0.9..=1.0).contains(&share), "{kind} {most}: {share}");
@@ -327,7 +372,8 @@ fn one_record_moves_no_sum_by_more_than_was_paid() {
             for adjacency in [Adjacency::ReplaceOne, Adjacency::ZeroOut] {
                 for (persons, batch) in [(1, 1), (1, 4), (3, 1), (3, 4)] {
                     let cell = OnSum::plan(entry.recipe, sum, noise, adjacency, persons, batch);
-                    let planned = fits && !(sum.is_windowed() && persons > 1);
+                    let planned =
+                        fits && !((sum.is_windowed() || sum == SumKind::Eras) && persons > 1);
                     let cell = match cell {
                         Ok(cell) => cell,
                         Err(error) => {
@@ -347,4 +393,51 @@ fn one_record_moves_no_sum_by_more_than_was_paid() {
         }
     }
     assert!(audited > 400 && refused > 400, "{audited}, {refused}");
+}
+
+/// A run over the end of the first era and the start of the second.
+struct OverEras(OnSum);
+
+impl OverEras {
+    const RELEASES: u64 = 270;
+}
+
+impl Play for OverEras {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    fn price(&self) -> f64 {
+        self.0.price()
+    }
+
+    fn streams(&self) -> Vec<[Vec<Entry>; 2]> {
+        let request = self.0.recipe.plan().request();
+        let (adjacency, once) = (request.adjacency, request.participation);
+        neighbours(Self::RELEASES, 1, adjacency, once, &[1, 256, 257, 270])
+    }
+
+    fn play(&self, stream: &[Entry], path: Option<&Seen>, key: &Key, stop: Stop) -> Seen {
+        self.0.play(stream, path, key, stop)
+    }
+
+    fn moved(&self, left: &Seen, right: &Seen) -> f64 {
+        self.0.moved(left, right)
+    }
+}
+
+/// Where one era ends and the next begins: the first record uses the price of its era up, and none
+/// costs more.
+#[test]
+fn one_record_moves_eras_by_no_more_than_was_paid() {
+    for adjacency in [Adjacency::ReplaceOne, Adjacency::ZeroOut] {
+        let (sum, noise) = (SumKind::Eras, Noise::Gaussian);
+        let releases = OverEras::RELEASES;
+        let cell = OnSum::plan_for(releases, RecipeName::Pftal, (sum, noise), adjacency, 1, 1);
+        let cell = OverEras(cell.unwrap());
+        let plan = cell.0.recipe.plan();
+        assert!(plan.radius_of(256) > plan.radius_of(257));
+        let share = share_of_price(&cell);
+        assert!(share > 0.99, "{}: only {share} of the price", cell.name());
+    }
 }

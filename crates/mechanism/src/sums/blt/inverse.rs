@@ -136,6 +136,22 @@ impl BltInverse {
         square.sqrt()
     }
 
+    /// The variance of the `t`-th prefix sum less the one `items` ≤ t before it, per unit of noise
+    /// in the rows. The last `items` rows count with b_k as in any prefix sum; the others with
+    /// b_{k+items} − b_k = Σ_j γ_j(θ̂_j^items − 1)·θ̂_j^k, k = 0, …, t − items − 1.
+    #[must_use]
+    pub fn difference_variance(&self, t: u64, items: u64) -> f64 {
+        let lost = |(a, g): (f64, f64)| (a, g * a * geometric(a, items));
+        let lost: Vec<_> = self.terms.iter().copied().map(lost).collect();
+        let mut square = self.prefix_sd(items).powi(2);
+        for &(a, g) in &lost {
+            for &(b, h) in &lost {
+                square += g * h * geometric(joint(a, b), t - items);
+            }
+        }
+        square
+    }
+
     /// The variance of Σ_t weights[t−1] · (prefix sum t) per unit of noise in the rows: the noise
     /// of row j is in prefix sum t with weight b_{t−j}, and the powers in b add up from the end.
     #[must_use]

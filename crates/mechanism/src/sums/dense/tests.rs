@@ -171,7 +171,7 @@ fn floors_are_paid_for() {
     };
     let once = Participation::OncePerRecord;
     let sensitivity = dense.sensitivity(Noise::Gaussian, n, 0, once).unwrap();
-    let inflation = dense.inflation(&request);
+    let inflation = dense.inflation(&request, 0);
     assert!(inflation.powi(2) >= (n * u64::from(DIMENSION)) as f64);
     let play = |items: &[[i64; 3]]| {
         let (mut sum, mut out) = (rows(&dense, 2), [0.0; 3]);

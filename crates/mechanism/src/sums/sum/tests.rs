@@ -78,6 +78,7 @@ fn forged_items_outside_the_radius_are_refused() {
     for (kind, noise) in [
         (SumKind::Tree, Noise::Gaussian),
         (SumKind::BLT, Noise::Gaussian),
+        (SumKind::Eras, Noise::Gaussian),
         (SumKind::Tree, Noise::Laplace),
         (SumKind::Octave, Noise::L2Laplace),
     ] {
@@ -105,6 +106,18 @@ fn an_item_of_a_later_octave_has_that_octaves_radius() {
     assert!(goes_on(&plan, 4, vec![radius(2), 0]));
     assert!(!goes_on(&plan, 4, vec![radius(2) + 1, 0]));
     assert!(!goes_on(&plan, 4, vec![radius(0), 0]));
+}
+
+/// The same for eras: the second begins with item 257.
+#[test]
+fn an_item_of_a_later_era_has_that_eras_radius() {
+    let plan = plan(SumKind::Eras, Noise::Gaussian, 1);
+    let radius = |era| plan.lattice(era).unwrap().radius();
+    assert!(radius(1) < radius(0));
+    assert!(goes_on(&plan, 255, vec![radius(0), 0]));
+    assert!(goes_on(&plan, 256, vec![radius(1), 0]));
+    assert!(!goes_on(&plan, 256, vec![radius(1) + 1, 0]));
+    assert!(!goes_on(&plan, 256, vec![radius(0), 0]));
 }
 
 /// Counts are not negative, and no longer than their weight allows.
