@@ -40,6 +40,15 @@ fn a_schema_tells_its_task_by_what_it_says_about_the_target() {
 }
 
 #[test]
+fn a_recipe_without_its_dimension_names_the_flag() {
+    let output = hushstream("plan --recipe ftrl --rounds 4096 --epsilon 1 --delta 1e-6");
+    let told = String::from_utf8(output.stderr).unwrap();
+    let wanted = "hushstream: --dim 1 is not allowed here; allowed: 2 or more, the number of \
+                  coordinates, experts or arms\n";
+    assert_eq!(told, wanted);
+}
+
+#[test]
 fn keys_are_stable() {
     let plan = json("plan --rounds 1e6 --dim 54 --epsilon 1 --delta 1e-6 --sum tree --json");
     let keys: Vec<&str> = plan

@@ -116,7 +116,8 @@ pub struct Model {
     /// every coordinate; see docs/model-file.md.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise_sd: Option<Vec<f64>>,
-    /// Added to the score of a numeric target: the midpoint of its bounds.
+    /// Added to the score of a numeric target: the midpoint of its bounds, and what was learned
+    /// beside curves.
     #[serde(default)]
     pub offset: f64,
     /// The map from scores to probabilities of classes, if there is one.
@@ -176,10 +177,15 @@ impl Model {
         self
     }
 
-    /// Adds the map of curves and tables.
+    /// Adds the map of curves and tables. Behind their weights there may be an offset.
     pub fn with_tables(mut self, tables: Option<&TableMap>) -> Self {
         if tables.is_some() {
             (self.tables, self.version) = (tables.cloned(), TABLES_VERSION);
+        }
+        if let (Some(map), TargetKind::Number { .. }) = (tables, self.layout.target())
+            && self.weights.len() > map.dimension()
+        {
+            self.offset += self.weights.pop().unwrap_or(0.0);
         }
         self
     }

@@ -180,8 +180,8 @@ pub struct Parameters {
     pub length: f64,
     /// Largest standard deviation of the noise of a sum.
     pub noise_sd: Option<f64>,
-    /// The largest standard deviation that noise gives the score of the last iterate's curves;
-    /// where steps along the mean are damped it is less.
+    /// The largest standard deviation that noise gives the score of the last iterate; where
+    /// steps along the mean are damped it is less.
     pub noise_in_score: Option<f64>,
     /// For a selection: the probability of a forced draw.
     pub p: Option<f64>,

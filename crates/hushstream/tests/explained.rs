@@ -275,3 +275,48 @@ fn a_model_without_curves_says_where_to_look() {
     assert!(told.contains("hushstream inspect"), "{told}");
     assert_eq!(model.interval(&[0.5][..], 0.9).unwrap(), None);
 }
+
+/// Numbers in a twentieth of their bounds, read twenty times: the model's offset moves from the
+/// middle of the bounds to them, and predictions, curves and intervals begin there.
+#[test]
+fn an_offset_is_part_of_the_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, path) = (folder.path().join("d.csv"), folder.path().join("m.json"));
+    let mut table = "a,c,y\n".to_owned();
+    for i in 0..3000 {
+        let (a, c) = (i % 11, ["red", "green"][i as usize % 2]);
+        writeln!(table, "{a},{c},{}", 400 + 40 * a + i * 7 % 13).unwrap();
+    }
+    std::fs::write(&data, table).unwrap();
+    let schema = "target = 'y'\nbounds = { a = [0, 10] }\nvocabulary = { c = ['red', 'green'] }";
+    let mut learner = Learner::regress(0.0..20000.0)
+        .schema(schema.parse().unwrap())
+        .budget(Budget::approx(10.0, 1e-6).unwrap())
+        .adjacency(ReplaceOne)
+        .simulated(3)
+        .model(&path);
+    learner.output.quiet = true;
+    learner.learn_file(data.to_str().unwrap()).unwrap();
+    let model = Model::load(&path).unwrap();
+    assert_eq!(
+        model.weights.len(),
+        model.tables.as_ref().unwrap().dimension()
+    );
+    assert!((0.0..5000.0).contains(&model.offset), "{}", model.offset);
+    for a in [0, 5, 10] {
+        let row: [(&str, Value<'_>); 2] = [("a", Value::Number(f64::from(a))), ("c", "red".into())];
+        let Prediction::Number(number) = model.predict(&row[..]).unwrap() else {
+            panic!("a number");
+        };
+        assert!(
+            (number - 406.0 - 40.0 * f64::from(a)).abs() < 150.0,
+            "{a}: {number}"
+        );
+        let (low, high) = model.interval(&row[..], 0.9).unwrap().unwrap();
+        assert!(low < number && number < high, "{low} {number} {high}");
+    }
+    let base = model.explain().unwrap().base[0];
+    assert!((400.0..900.0).contains(&base), "{base}");
+    let sql = model.to_sql("t", &[]).unwrap();
+    assert!(sql.contains(&model.offset.to_string()[..8]), "{sql}");
+}

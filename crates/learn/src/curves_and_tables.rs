@@ -26,6 +26,25 @@
 //! each: by Cauchy and Schwarz E[φφᵀ] ≤ 2mD, so beside mD no step is more than twice as long as
 //! fits.
 //!
+//! **An offset.** Where targets fill a small part of their bounds, learning begins far from all of
+//! them, and curves cannot move all records alike: a record's features are scaled to one length,
+//! so the same weight everywhere gives every record another score. So a number that is read again
+//! and again has an offset o beside its curves. The first reading is asked at 0: its sums are
+//! G = −Σ y·φ, and m = −⟨p, G⟩/(‖p‖²·B) is a mean of the targets. With a = ⟨p, G⟩/‖p‖ and
+//! d² = ‖G‖² − a², what the sums say beside the mean,
+//!
+//! o = m·h, h = a²/(a² + c·d²), c = 1000.
+//!
+//! Where targets spread over their bounds (or noise is large) o is about 0, which is better there:
+//! a mean that curves carry draws unusual records to the middle of the bounds, and they often are
+//! nearer to it. (docs/trials.md has the tables on which c was chosen.) From then on every record is
+//! asked at o + ⟨w, φ⟩. The gradients of the first reading are moved to
+//! where it would have been asked at o: G + o·Σ φ, with Σ φ = B·p from all counts so far.
+//!
+//! *Its noise*, to first order: that of a moves o by (3h − 2h²)·s/(‖p‖B), and that of d, which is
+//! independent of it, by √(4c(1−h)h³)·s/(‖p‖B). An offset whose deviation would be more than a
+//! stated one is 0.
+//!
 //! **Cells** take a Newton step each, shrunk as a Wiener filter shrinks a signal in noise: with
 //! g = G/a and H = c·C/(ρa), a the length of a cell and c the curvature of the loss,
 //!
@@ -51,6 +70,9 @@ const LATER: f64 = 3.0;
 
 /// The curvature along a step beyond which the next ones are shorter; 1 is exactly right.
 const TURNED: f64 = 1.25;
+
+/// c of the offset in the file's documentation.
+const APART: f64 = 1000.0;
 
 /// Beyond any sum: larger numbers are held here, so that products of them stay finite.
 const LARGE: f64 = 1e100;
@@ -86,6 +108,9 @@ pub struct TableRule {
     pub averaged: bool,
     /// Whether every release adds the gradients of all records once more, with noise of its own.
     pub repeats: bool,
+    /// The largest deviation that noise may give the offset, in the units of residuals; none if
+    /// there is no offset.
+    pub offset: Option<f64>,
     /// s_t of release 1, 2, …; the last stands for all that follow.
     pub noise: Vec<f64>,
 }
@@ -98,7 +123,7 @@ pub struct TableRule {
 /// let rule = TableRule {
 ///     hats: 2, cells: 0, tables: 0, scores: 1, count_weight: 1.0, batch: 8.0, step: 0.5,
 ///     spread: 0.7, unit: 1.0, residual_bound: 0.5, cell_length: 0.0, curvature: 0.25,
-///     averaged: true, repeats: false, noise: vec![0.1],
+///     averaged: true, repeats: false, offset: None, noise: vec![0.1],
 /// };
 /// let mut learner = CurvesAndTables::new(rule)?;
 /// learner.observe(&[1.0, -2.0, 0.0, 0.0])?; // two sums of residuals, two counts
@@ -121,6 +146,9 @@ pub struct CurvesAndTables {
     /// Where records are read again: the sums of curves at the last release, and what it added.
     before: Vec<f64>,
     gradient: Vec<f64>,
+    /// o·B, by which the mean of the hats moves the first reading's sums; and the deviation of o.
+    carried: f64,
+    offset_noise: f64,
     /// What noise adds to a coordinate of the curves' iterate, and to one of the average: see
     /// [`CurvesAndTables::deviations`].
     moved: Vec<f64>,
@@ -131,7 +159,8 @@ impl CurvesAndTables {
     /// A learner with weights 0.
     ///
     /// # Errors
-    /// No coordinates or scores; numbers out of range.
+    /// No coordinates or scores; numbers out of range; an offset of several scores, beside cells,
+    /// or of records that are read once.
     pub fn new(rule: TableRule) -> Result<Self, LearnError> {
         check::positive("step", rule.step)?;
         check::positive("bound on residuals", rule.residual_bound)?;
@@ -146,6 +175,13 @@ impl CurvesAndTables {
         check::positive("records per release", rule.batch)?;
         check::positive("unit of a score", rule.unit)?;
         check::not_negative("size of a hat", rule.spread)?;
+        if let Some(most) = rule.offset {
+            check::not_negative("noise of the offset", most)?;
+            if rule.scores > 1 || rule.cells > 0 || !rule.repeats {
+                let allowed = "for one score, without cells, of records that are read again";
+                return Err(ParameterError::new("offset", most, allowed).into());
+            }
+        }
         if rule.noise.is_empty() {
             return Err(ParameterError::new("noise", 0.0, "one deviation per release").into());
         }
@@ -153,7 +189,8 @@ impl CurvesAndTables {
             check::not_negative("noise", noise)?;
         }
         let coordinates = vec![0.0; rule.hats + rule.cells];
-        let weights = vec![0.0; coordinates.len() * rule.scores];
+        let mut weights = vec![0.0; coordinates.len() * rule.scores];
+        weights.extend(rule.offset.map(|_| 0.0));
         let repeated = usize::from(rule.repeats) * rule.hats * rule.scores;
         Ok(Self {
             moved: vec![0.0; rule.hats],
@@ -165,6 +202,8 @@ impl CurvesAndTables {
             caution: 1.0,
             before: vec![0.0; repeated],
             gradient: vec![0.0; repeated],
+            carried: 0.0,
+            offset_noise: 0.0,
             average: weights.clone(),
             iterate: weights,
         })
@@ -176,7 +215,8 @@ impl CurvesAndTables {
         self.shortfall = records;
     }
 
-    /// The weights that are published and predicted with.
+    /// The weights that are published and predicted with, and behind them the offset, if there is
+    /// one.
     #[must_use]
     pub fn published(&self) -> &[f64] {
         if self.rule.averaged {
@@ -197,6 +237,12 @@ impl CurvesAndTables {
     #[must_use]
     pub fn deviations(&self) -> &[f64] {
         &self.deviations
+    }
+
+    /// The deviation that noise gives the offset, in its units.
+    #[must_use]
+    pub fn offset_noise(&self) -> f64 {
+        self.offset_noise * self.rule.unit
     }
 
     /// The weight of every release so far in the published average.
@@ -241,8 +287,17 @@ impl CurvesAndTables {
             .extend(means.map(|&count| (count.max(0.0) / records * kept(count)).min(LARGE)));
         // Relative to 1/η: the diagonal and, along the mean, the pull of one batch.
         let pull = rule.curvature * rule.batch * rule.step;
-        if rule.repeats {
+        if let (Some(most), 1) = (rule.offset, t) {
+            self.set_offset(sums, noise, most);
+        }
+        if self.rule.repeats {
             self.caution = self.shortened(pull, sums);
+        }
+        let carried = self.carried;
+        if t == 1 {
+            // The gradient with which the next one is compared.
+            let gradient = self.gradient.iter_mut().zip(&self.means);
+            gradient.for_each(|(sum, p)| *sum += carried * p);
         }
         let (rule, spread) = (&self.rule, self.caution * self.rule.spread);
         let diagonal = |mean: f64| 1.0 + pull * spread * mean;
@@ -261,12 +316,39 @@ impl CurvesAndTables {
         for score in 0..rule.scores {
             let here = (score..).step_by(rule.scores);
             let along = here.clone().zip(&self.means);
-            let sum = |i: usize| sums[i].clamp(-LARGE, LARGE);
-            let along: f64 = along.map(|(i, p)| p * sum(i) / diagonal(*p)).sum();
+            let sum = |i: usize, p: f64| sums[i].clamp(-LARGE, LARGE) + carried * p;
+            let along: f64 = along.map(|(i, &p)| p * sum(i, p) / diagonal(p)).sum();
             let damped = pull * along / (1.0 + pull * square);
             for (i, (&mean, &count)) in here.zip(self.means.iter().zip(counts)) {
-                let along = (sum(i) - damped * mean) / diagonal(mean);
+                let along = (sum(i, mean) - damped * mean) / diagonal(mean);
                 self.iterate[i] = -step * shrink(count) * along;
+            }
+        }
+    }
+
+    /// Sets the offset after the first reading.
+    fn set_offset(&mut self, sums: &[f64], noise: f64, most: f64) {
+        let (mut square, mut product, mut length) = (0.0, 0.0, 0.0);
+        for (p, sum) in self.means.iter().zip(sums) {
+            let sum = sum.clamp(-LARGE, LARGE);
+            square += p * p;
+            product += p * sum;
+            length += sum * sum;
+        }
+        let records = (self.rule.batch - self.shortfall).max(1.0);
+        let (a, unit) = (product / square.sqrt(), 1.0 / (square.sqrt() * records));
+        let share = a * a / (a * a + APART * (length - a * a).max(0.0));
+        let of_mean = share * (3.0 - 2.0 * share);
+        let of_rest = 4.0 * APART * (1.0 - share) * share.powi(3);
+        let deviation = noise * unit * (of_mean * of_mean + of_rest).sqrt();
+        // False too where there is no mean to divide by.
+        if deviation <= most {
+            let offset = share * (-a * unit).clamp(-1.0, 1.0);
+            (self.carried, self.offset_noise) = (offset * records, deviation);
+            for weights in [&mut self.iterate, &mut self.average] {
+                if let Some(last) = weights.last_mut() {
+                    *last = offset * self.rule.unit;
+                }
             }
         }
     }
@@ -451,7 +533,8 @@ impl Learner for CurvesAndTables {
         check::vector("prefix sum", prefix, self.sum_dimension())?;
         let t = self.rounds + 1;
         let noise = self.noise(t);
-        let (sums, counts) = prefix.split_at(self.iterate.len());
+        let coordinates = self.rule.hats + self.rule.cells;
+        let (sums, counts) = prefix.split_at(coordinates * self.rule.scores);
         let later = later(t);
         let averaging = Averaging {
             weights: later,
@@ -483,13 +566,16 @@ impl Learner for CurvesAndTables {
         if !self.rule.repeats {
             return weights;
         }
-        [&weights[..], &[self.caution], &self.before, &self.gradient].concat()
+        let offset = [self.carried, self.offset_noise];
+        let offset = &offset[..2 * usize::from(self.rule.offset.is_some())];
+        let caution = [self.caution];
+        [&weights[..], &caution, &self.before, &self.gradient, offset].concat()
     }
 
     fn restore(&mut self, rounds: u64, state: &[f64]) -> Result<(), LearnError> {
         let (weights, repeated) = (self.iterate.len(), self.before.len());
         let more = if self.rule.repeats {
-            1 + 2 * repeated
+            1 + 2 * repeated + 2 * usize::from(self.rule.offset.is_some())
         } else {
             0
         };
@@ -499,7 +585,11 @@ impl Learner for CurvesAndTables {
         if let Some((caution, more)) = more.split_first() {
             self.caution = *caution;
             self.before.copy_from_slice(&more[..repeated]);
-            self.gradient.copy_from_slice(&more[repeated..]);
+            let (gradient, offset) = more[repeated..].split_at(repeated);
+            self.gradient.copy_from_slice(gradient);
+            if let [carried, noise] = *offset {
+                (self.carried, self.offset_noise) = (carried, noise);
+            }
         }
         let (iterate, rest) = state.split_at(weights);
         let (average, deviations) = rest.split_at(weights);
@@ -536,6 +626,7 @@ mod tests {
             curvature: 0.25,
             averaged: true,
             repeats: false,
+            offset: None,
             noise: vec![2.0, 1.5],
         }
     }
@@ -570,6 +661,125 @@ mod tests {
             b[i] /= a[i][i];
         }
         b
+    }
+
+    fn with_offset(most: f64) -> TableRule {
+        TableRule {
+            offset: Some(most),
+            repeats: true,
+            ..rule(0, 1)
+        }
+    }
+
+    /// The offset of the file's documentation, and weights that are solved for sums which are moved
+    /// to it.
+    #[test]
+    fn an_offset_is_that_of_the_documentation() {
+        let rule = with_offset(1e9);
+        let mut learner = CurvesAndTables::new(rule.clone()).unwrap();
+        learner.falls_short(4.0); // 16 of 20 records
+        let sums = [-1.9, -9.3, -5.7, -0.3];
+        let counts = [2.0, 6.0, 4.0, 0.75];
+        let prefix = [sums, counts].concat();
+        learner.observe(&prefix).unwrap();
+        // κ = ½ and ρ = ½, and noise 2.
+        let p: Vec<f64> = counts
+            .iter()
+            .map(|c| c / (16.0 * 0.25) * (c * 2.0).powi(2) / ((c * 2.0).powi(2) + 16.0))
+            .collect();
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let square = dot(&p, &p);
+        let m = -dot(&p, &sums) / (square * 16.0);
+        let a = dot(&p, &sums) / square.sqrt();
+        let rest = dot(&sums, &sums) - a * a;
+        let h = a * a / (a * a + 1000.0 * rest);
+        assert!((0.05..0.95).contains(&h), "{h}");
+        assert!((learner.iterate()[4] - 2.5 * m * h).abs() < 1e-12);
+        assert_eq!(learner.iterate()[4..], learner.published()[4..]);
+        let matrix: Vec<Vec<f64>> = (0..4)
+            .map(|i| {
+                let diagonal = 1.0 / 0.3 + 0.25 * 20.0 * p[i] * 0.6;
+                let entry = |j| 0.25 * 20.0 * p[i] * p[j] + if i == j { diagonal } else { 0.0 };
+                (0..4).map(entry).collect()
+            })
+            .collect();
+        let right = (0..4).map(|i| -(sums[i] + m * h * 16.0 * p[i])).collect();
+        let pairs = solved(matrix, right).into_iter().zip(learner.iterate());
+        pairs.for_each(|(own, weight)| assert!((2.5 * own - weight).abs() < 1e-9));
+        // Too much noise for this rule, and none for the same weights.
+        let noise = learner.offset_noise() / 2.5;
+        for (most, is_learned) in [(0.99 * noise, false), (1.01 * noise, true)] {
+            let mut learner = CurvesAndTables::new(with_offset(most)).unwrap();
+            learner.falls_short(4.0);
+            learner.observe(&prefix).unwrap();
+            assert_eq!(learner.iterate()[4].abs() > 0.0, is_learned);
+            assert_eq!(learner.offset_noise() > 0.0, is_learned);
+        }
+        for refused in [
+            TableRule {
+                repeats: false,
+                ..rule.clone()
+            },
+            TableRule {
+                scores: 3,
+                ..rule.clone()
+            },
+            TableRule {
+                cells: 6,
+                ..rule.clone()
+            },
+            with_offset(f64::NAN),
+        ] {
+            assert!(CurvesAndTables::new(refused).is_err());
+        }
+    }
+
+    /// Targets in a twentieth of their bounds, far from the middle, of records that are unusual to
+    /// different degrees: with an offset, all are predicted at once.
+    #[test]
+    fn targets_far_from_the_middle_are_reached_by_an_offset() {
+        // Records of two columns, and how many there are of each; features of length 1.
+        let groups = [([0, 2], 70.0), ([0, 3], 20.0), ([1, 2], 9.0), ([1, 3], 1.0)];
+        let hat = 0.5_f64.sqrt();
+        let target = |group: usize| -0.9 + 0.01 * group as f64;
+        let mut worst = Vec::new();
+        for offset in [None, Some(1.0)] {
+            let rule = TableRule {
+                batch: 100.0,
+                step: 0.05,
+                unit: 1.0,
+                residual_bound: 1.0,
+                count_weight: 1.0,
+                curvature: 1.0,
+                noise: vec![0.0],
+                offset,
+                ..with_offset(1.0)
+            };
+            let mut learner = CurvesAndTables::new(rule).unwrap();
+            let score = |learner: &CurvesAndTables, places: [usize; 2]| {
+                let all = learner.published();
+                let offset = all.get(4).copied().unwrap_or(0.0);
+                hat * (all[places[0]] + all[places[1]]) + offset
+            };
+            let mut prefix = vec![0.0; 8];
+            for _ in 0..6 {
+                for (group, (places, records)) in groups.into_iter().enumerate() {
+                    let all = learner.iterate();
+                    let own = hat * (all[places[0]] + all[places[1]]);
+                    let own = own + all.get(4).copied().unwrap_or(0.0);
+                    for place in places {
+                        prefix[place] += records * hat * (own - target(group)).clamp(-1.0, 1.0);
+                        prefix[4 + place] += records * hat;
+                    }
+                }
+                learner.observe(&prefix).unwrap();
+            }
+            let errors = groups.iter().enumerate();
+            let errors =
+                errors.map(|(i, (places, _))| (score(&learner, *places) - target(i)).abs());
+            worst.push(errors.fold(0.0, f64::max));
+        }
+        assert!(worst[0] > 0.1 && worst[1] < 0.03, "{worst:?}");
     }
 
     /// The formulas of the file's documentation, with a dense matrix and cell by cell.
@@ -751,11 +961,13 @@ mod tests {
 
     #[test]
     fn a_restored_learner_goes_on_bit_for_bit() {
-        for (cells, scores, repeats) in [(0, 1, false), (6, 3, false), (0, 1, true), (6, 3, true)] {
-            let rule = TableRule {
-                repeats,
-                ..rule(cells, scores)
-            };
+        let repeated = |cells, scores| TableRule {
+            repeats: true,
+            ..rule(cells, scores)
+        };
+        let once = [rule(0, 1), rule(6, 3)];
+        let again = [repeated(0, 1), repeated(6, 3), with_offset(1e9)];
+        for rule in once.into_iter().chain(again) {
             let mut learner = CurvesAndTables::new(rule.clone()).unwrap();
             for t in 1..=6 {
                 let mut again = CurvesAndTables::new(rule.clone()).unwrap();
@@ -784,6 +996,7 @@ mod tests {
                             let rule = TableRule {
                                 noise: vec![noise],
                                 repeats: sign > 0.0,
+                                offset: (sign > 0.0 && scores == 1).then_some(1e9),
                                 ..rule(cells, scores)
                             };
                             let mut learner = CurvesAndTables::new(rule).unwrap();

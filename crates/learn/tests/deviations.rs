@@ -37,6 +37,7 @@ fn rule(cells: usize) -> TableRule {
         curvature: 0.25,
         averaged: true,
         repeats: false,
+        offset: None,
         noise: vec![3.0],
     }
 }
@@ -83,4 +84,38 @@ fn deviations_survive_a_restart() {
     copy.observe(&sums).unwrap();
     assert_eq!(copy.deviations(), learner.deviations());
     assert!(copy.restore(1, &learner.state()[1..]).is_err());
+}
+
+/// The deviation of an offset is what noise makes of it, where it is about 1, about ½, and little.
+#[test]
+fn offsets_have_the_stated_noise() {
+    for rest in [2.0, 5.0, 20.0] {
+        let mut normal = Normal(5);
+        let (runs, mut sum, mut squares, mut stated) = (4000, 0.0, 0.0, 0.0);
+        for _ in 0..runs {
+            let rule = TableRule {
+                batch: 1000.0,
+                residual_bound: 1.0,
+                offset: Some(1e9),
+                repeats: true,
+                noise: vec![0.3],
+                ..rule(0)
+            };
+            let mut learner = CurvesAndTables::new(rule).unwrap();
+            // Along the mean −0.8 everywhere, and something at a right angle to it.
+            let sums = [rest, rest, -rest, -rest].map(|rest| 400.0 + rest + 0.3 * normal.draw());
+            learner.observe(&[sums, [500.0; 4]].concat()).unwrap();
+            let offset = learner.iterate()[4];
+            (sum, squares) = (sum + offset, squares + offset * offset);
+            stated += learner.offset_noise() / f64::from(runs);
+        }
+        let mean = sum / f64::from(runs);
+        let deviation = (squares / f64::from(runs) - mean * mean).sqrt();
+        // Four deviations of a deviation from 4,000 draws are 4.5 %; the rest is the second order.
+        let ratio = deviation / stated;
+        assert!(
+            (0.93..1.07).contains(&ratio),
+            "{rest}: {ratio} of {stated}, {mean}"
+        );
+    }
 }

@@ -25,7 +25,9 @@
 //! Against nothing (zero-out, or an empty record) it is √(‖b‖² + K²)·‖q‖ ≤ √(1 + κ²)·R. In L1 every
 //! part counts by itself: 2(1 + κ)R and (1 + κ)R. Without counts κ = 0. Floats enter before the
 //! check only. The residual depends on the record and on public weights, so the bounds hold for
-//! every question, and adaptively.
+//! every question, and adaptively. A question may have an *offset* behind its weights, which is
+//! added to every score: it is public as they are, moves residuals before they are clipped, and so
+//! changes nothing here.
 
 use crate::lattice::{Norm, Outcome, integer};
 use crate::losses::{Features, Record, class};
@@ -478,12 +480,20 @@ impl TableMap {
     }
 
     /// Adds a row's scores: ⟨w, hats⟩ + Σ of the weights of its cells. Weights lie coordinate by
-    /// coordinate, the scores of one coordinate side by side. A row that is none adds nothing.
+    /// coordinate, the scores of one coordinate side by side; behind them there may be an offset of
+    /// every score. A row that is none adds nothing.
     pub fn add_scores(&self, features: &Features, weights: &[f64], scores: &mut [f64]) {
         let mut expanded = Expanded::default();
         if self.expand(features, &mut expanded) {
             expanded.add_scores(weights, scores);
         }
+    }
+
+    /// Whether so many weights are those of so many scores, with their offsets or without.
+    #[must_use]
+    pub fn fits(&self, weights: usize, scores: usize) -> bool {
+        let own = self.dimension().saturating_mul(scores);
+        weights == own || weights.checked_sub(own) == Some(scores)
     }
 
     /// A row's coordinates, hats and cells, with what their weights count in its score. Nothing for
@@ -511,6 +521,7 @@ impl TableMap {
             _ => return false,
         };
         let curves = &self.curves;
+        out.dimension = self.dimension();
         out.codes.clear();
         out.codes
             .extend(values.iter().map(|value| value.clamp(-1.0, 1.0)));
@@ -608,6 +619,8 @@ impl TableMap {
 /// A row's hats and cells. As private as the row.
 #[derive(Default)]
 pub(crate) struct Expanded {
+    /// Of the map.
+    dimension: usize,
     /// Of every curve the left one of its two hats, which lie side by side.
     left: Vec<u32>,
     /// Their weights, before scaling: they add up to 1, or are 0 where a value is missing.
@@ -627,6 +640,9 @@ impl Expanded {
             *score += score_at(self, weights);
             return;
         }
+        let offsets = weights.get(self.dimension * count..).unwrap_or_default();
+        let pairs = scores.iter_mut().zip(offsets);
+        pairs.for_each(|(score, offset)| *score += offset);
         for (&left, hats) in self.left.iter().zip(&self.hats) {
             let [low, high] = hats.map(|hat| hat * self.scale);
             let (lower, upper) = weights[left as usize * count..][..2 * count].split_at(count);
@@ -680,7 +696,8 @@ impl Expanded {
         std::array::from_fn(|n| {
             let ([even, odd], [a, b, c, d]) = ([even[n], odd[n]], lanes.map(|lane| lane[n]));
             let hats = (even[0] + even[1]) + (odd[0] + odd[1]);
-            hats * self.scale + ((a + b) + (c + d) + rest[n])
+            let offset = weights[n].get(self.dimension).copied().unwrap_or(0.0);
+            hats * self.scale + ((a + b) + (c + d) + rest[n]) + offset
         })
     }
 }
@@ -902,10 +919,10 @@ impl TableForm {
         let count = response.scores();
         let (dimension, blocks) = (map.dimension(), count + usize::from(self.counted));
         let is_row = map.expand(&record.features, &mut self.expanded);
-        let fits = |weights: &[f64]| is_row && count == 1 && weights.len() == dimension;
+        let fits = |weights: &[f64]| is_row && count == 1 && map.fits(weights.len(), 1);
         let mut known = None;
         match board {
-            Some((board, published)) if fits(weights) && fits(published) => {
+            Some((board, published)) if fits(weights) && weights.len() == published.len() => {
                 let [own, other] = scores_at_both(&self.expanded, [weights, published]);
                 board.note_score(record, other);
                 known = Some(own);
@@ -916,7 +933,7 @@ impl TableForm {
             }
             None => {}
         }
-        let is_fit = is_row && weights.len() == count * dimension;
+        let is_fit = is_row && map.fits(weights.len(), count);
         let total = total.filter(|total| is_fit && total.len() == blocks * dimension);
         let Some(total) = total else {
             return Outcome::Null;

@@ -388,7 +388,7 @@ impl Encoder {
     }
 
     /// Checks a row as [`Encoder::record`] would read it, values and target included. The error has
-    /// the column of the fault, for a row in the order of the columns, and never a value.
+    /// the column of the fault, and never a value.
     ///
     /// # Errors
     /// As [`Encoder::record`]; a value that cannot be read; a target that is missing.
@@ -399,23 +399,31 @@ impl Encoder {
                 self.encode_in_order(numbers, targets, Builder::number)?
             }
             Some(Nameless::Values(values)) => self.encode_in_order(values, targets, value)?,
-            _ => return Ok(self.encode(fields, targets)??),
+            _ => self.encode(fields, targets)?,
         };
-        read.map_err(|(place, fault)| ReadError {
-            place: Box::new(Place {
-                column: Some(self.keyed.columns.column(place)),
-                ..Place::default()
-            }),
+        read.map_err(|unread| self.placed(unread))
+    }
+
+    /// An error with the column of its field.
+    fn placed(&self, (field, fault): Unread) -> ReadError {
+        let column = field.map(|field| self.keyed.columns.column(field));
+        let place = Place {
+            column,
+            ..Place::default()
+        };
+        ReadError {
+            place: Box::new(place),
             fault,
-        })
+        }
     }
 
     /// A row in the open, for a published model (see [`Row`]); it need not give the target.
     ///
     /// # Errors
-    /// As [`Encoder::record`]; a value that cannot be read.
+    /// As [`Encoder::record`]; a value that cannot be read, with its column.
     pub fn row(&mut self, fields: &(impl Fields + ?Sized), row: &mut Row) -> Result<(), ReadError> {
-        self.encode(fields, Targets::Welcome)??;
+        let read = self.encode(fields, Targets::Welcome)?;
+        read.map_err(|unread| self.placed(unread))?;
         row.target = self.builder.target;
         row.features = self.builder.finish();
         Ok(())
@@ -428,23 +436,23 @@ impl Encoder {
         fields: &[T],
         targets: Targets,
         read: impl Fn(&mut Builder, &Step, T, Targets) -> Result<(), Fault>,
-    ) -> Result<Result<(), (usize, Fault)>, Fault> {
+    ) -> Result<Result<(), Unread>, Fault> {
         let builder = &mut self.builder;
         builder.begin();
         let steps = &self.keyed.columns.steps;
         let targets_given = fields.len() == steps.len() || targets != Targets::Welcome;
-        let given = |step: &&Step| targets_given || !matches!(step, Step::Target);
-        let (expected, found) = (steps.iter().filter(given).count(), fields.len());
+        let given = |(_, step): &(usize, &Step)| targets_given || !matches!(step, Step::Target);
+        let steps = steps.iter().enumerate().filter(given);
+        let (expected, found) = (steps.clone().count(), fields.len());
         if found < expected {
             return Err(Fault::ShortRow { expected, found });
         }
         if found > expected {
             return Err(Fault::LongRow { expected });
         }
-        let pairs = steps.iter().filter(given).zip(fields);
-        for (place, (step, field)) in pairs.enumerate() {
-            if let Err(fault) = read(builder, step, *field, targets) {
-                return Ok(Err((place, fault)));
+        for ((field, step), given) in steps.zip(fields) {
+            if let Err(fault) = read(builder, step, *given, targets) {
+                return Ok(Err((Some(field), fault)));
             }
         }
         Ok(Ok(()))
@@ -483,29 +491,28 @@ impl Encoder {
     }
 
     /// Reads fields. Names that are wrong are the outer error, values that cannot be read the inner
-    /// one.
+    /// one, with the place of their field.
     fn encode(
         &mut self,
         fields: &(impl Fields + ?Sized),
         targets: Targets,
-    ) -> Result<Result<(), Fault>, Fault> {
-        let unplaced = |read: Result<(), (usize, Fault)>| read.map_err(|(_, fault)| fault);
+    ) -> Result<Result<(), Unread>, Fault> {
+        let unplaced = |read: Result<(), Fault>| read.map_err(|fault| (None, fault));
         match fields.nameless() {
             None => {}
             Some(Nameless::Numbers(numbers)) => {
                 if let Some(scales) = &self.scales
                     && let Some(read) = self.builder.scaled(scales, numbers, targets)
                 {
-                    return Ok(read);
+                    return Ok(unplaced(read));
                 }
-                let read = self.encode_in_order(numbers, targets, Builder::number);
-                return read.map(unplaced);
+                return self.encode_in_order(numbers, targets, Builder::number);
             }
             Some(Nameless::Values(values)) => {
-                return self.encode_in_order(values, targets, value).map(unplaced);
+                return self.encode_in_order(values, targets, value);
             }
             Some(Nameless::Indexed(target, entries)) => {
-                return self.encode_indexed(target, entries, targets);
+                return self.encode_indexed(target, entries, targets).map(unplaced);
             }
         }
         let (keyed, builder) = (&mut self.keyed, &mut self.builder);
@@ -529,7 +536,7 @@ impl Encoder {
                 names = Err(Fault::DuplicateKey);
             } else if values.is_ok() {
                 let step = &keyed.columns.steps[field];
-                values = value(builder, step, given, targets);
+                values = value(builder, step, given, targets).map_err(|fault| (Some(field), fault));
             }
         });
         names?;
@@ -544,6 +551,9 @@ impl Encoder {
         }
     }
 }
+
+/// The place of a field that cannot be read, where it has one among the columns, and why.
+type Unread = (Option<usize>, Fault);
 
 /// Reads one value.
 fn value(

@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments, recipe: RecipeName) -> Result<()> {
 
 fn request(arguments: &Arguments, recipe: RecipeName, rounds: u64) -> Result<AnyRequest> {
     let (task, dim) = (&arguments.task, arguments.dimension()? as usize);
-    let set = task.set_of(recipe).build(dim, task.radius)?;
+    let set = arguments.set_of(recipe)?;
     Ok(AnyRequest {
         recipe,
         objective: task.objective(recipe, dim)?,

@@ -3,13 +3,15 @@
 use super::task::TaskArguments;
 use crate::names::{AdjacencyName, NoiseName};
 use crate::sets::SetName;
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use clap::Args;
 use hushstream_mechanism::Participation;
 use hushstream_mechanism::sums::{Noise, Workload};
 use hushstream_pictures::numbers::{count, finite};
 use hushstream_recipes::RecipeName;
+use hushstream_sets::{ConvexSet, SetError};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Arguments of `plan`.
 #[derive(Args)]
@@ -133,6 +135,21 @@ impl Arguments {
         let own = self.task.set.as_ref().map(SetName::own_dimension);
         let own = own.transpose()?.flatten();
         Ok(own.map_or(Ok(self.dim), u32::try_from)?)
+    }
+
+    /// The set of a recipe's weights.
+    pub(crate) fn set_of(&self, recipe: RecipeName) -> Result<Arc<dyn ConvexSet>> {
+        let set = self.task.set_of(recipe);
+        let built = set.build(self.dimension()? as usize, self.task.radius);
+        built.map_err(|error| match error.downcast_ref::<SetError>() {
+            Some(SetError::Parameter(refused)) if refused.parameter == "dimension" => anyhow!(
+                "--dim {} is not allowed here; allowed: {}, the number of coordinates, experts or \
+                 arms",
+                refused.given,
+                refused.allowed
+            ),
+            _ => error,
+        })
     }
 
     /// The default noise of a sum; a recipe has its own default.

@@ -147,7 +147,7 @@ fn recipe_request(
     Ok(RecipeRequest {
         recipe,
         objective: task.objective(recipe, dim)?,
-        set: task.set_of(recipe).build(dim, task.radius)?,
+        set: arguments.set_of(recipe)?,
         rounds: arguments.rounds.unwrap_or(0),
         batch: arguments.batch,
         budget: Budget::approx(arguments.epsilon, arguments.delta)?,

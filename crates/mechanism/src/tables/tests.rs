@@ -240,10 +240,14 @@ fn no_cell_lies_outside_its_table() {
 #[test]
 fn scores_are_inner_products() {
     let map = mixed(false);
-    for count in [1, 3] {
-        let weights: Vec<f64> = (0..map.dimension() * count)
+    for (count, has_offsets) in [(1, false), (3, false), (1, true), (3, true)] {
+        let offset = |k: usize| f64::from(u8::from(has_offsets)) * (k as f64 + 1.5);
+        let mut weights: Vec<f64> = (0..map.dimension() * count)
             .map(|i| ((i * 37) % 101) as f64 / 10.0 - 5.0)
             .collect();
+        if has_offsets {
+            weights.extend((0..count).map(offset));
+        }
         let values = [0.3, 1.0, -0.8];
         let mut phi = reference(&map, &values);
         // A cell's weight is that of its score.
@@ -253,9 +257,10 @@ fn scores_are_inner_products() {
         let naive: Vec<f64> = (0..count)
             .map(|k| {
                 let products = phi.iter().enumerate();
-                0.25 + products
-                    .map(|(i, p)| p * weights[i * count + k])
-                    .sum::<f64>()
+                0.25 + offset(k)
+                    + products
+                        .map(|(i, p)| p * weights[i * count + k])
+                        .sum::<f64>()
             })
             .collect();
         let mut scores = vec![0.25; count];
@@ -373,7 +378,7 @@ fn the_farthest_pair_of_records_is_what_is_paid_for() {
                         let radius = plan.radius();
                         // The third class is out of the question: two residuals are opposite.
                         let scores = response.scores();
-                        let weights: Vec<f64> = (0..map.dimension() * scores)
+                        let mut weights: Vec<f64> = (0..map.dimension() * scores)
                             .map(|i| if i % scores == 2 { -90.0 } else { 0.0 })
                             .collect();
                         let all = all_integers(&map, response, &weights, (sixteenths, radius));
@@ -390,6 +395,17 @@ fn the_farthest_pair_of_records_is_what_is_paid_for() {
                         let what = format!("{noise} {response:?} {sixteenths:?} {adjacency:?}");
                         assert!(share <= 1.0, "{what}: {share}");
                         assert!(share >= 0.99, "{what}: {share}");
+                        // An offset brings no two records farther apart.
+                        weights.extend(vec![0.0; scores]);
+                        for offset in [0.5, -3.0, 1e300] {
+                            weights[map.dimension() * scores] = offset;
+                            let all = all_integers(&map, response, &weights, (sixteenths, radius));
+                            let to = &all[..others.len()];
+                            let pairs = all.iter().flat_map(|a| to.iter().map(move |b| (a, b)));
+                            let farthest = pairs.map(|(a, b)| difference(a, b, l1));
+                            let share = farthest.fold(0.0, f64::max) / paid;
+                            assert!(share <= 1.0, "{what}, offset {offset}: {share}");
+                        }
                     }
                 }
             }
@@ -451,18 +467,44 @@ fn a_record_adds_its_residuals_times_its_features() {
     }
 }
 
+/// An offset moves the residual as a target does that is lower by as much; a record that fits no
+/// question is asked none.
+#[test]
+fn an_offset_moves_a_residual() {
+    let map = mixed(false);
+    let response = Response::Number(2.0);
+    let mut form = TableForm::new(&map, response, 8, 4096);
+    let mut weights = vec![0.25; map.dimension()];
+    let mut add = |weights: &[f64], target: f64| {
+        let features = row(&[-0.5, 1.0, 1.0]);
+        let mut total = vec![0; 2 * map.dimension()];
+        let record = Record { features, target };
+        let outcome = form.add(&map, response, weights, &record, None, Some(&mut total));
+        (outcome, total)
+    };
+    let plain = add(&weights, -0.4);
+    weights.push(1.0);
+    assert!(add(&weights, 0.6) == plain);
+    assert!(add(&weights, -0.4) != plain);
+    weights.push(1.0);
+    assert_eq!(add(&weights, 0.6).0, Outcome::Null);
+    assert!(map.fits(map.dimension(), 1) && map.fits(map.dimension() + 1, 1));
+    assert!(!map.fits(map.dimension() + 1, 3) && map.fits(3 * map.dimension() + 3, 3));
+}
+
 /// An operator's scoreboard changes no integer, and scores rows only.
 #[test]
 fn a_board_changes_no_integer() {
     let map = mixed(false);
     let rows = [[-0.5, 1.0, 1.0].as_slice(), &[0.25, 0.0, f64::NAN], &[0.1]];
-    for (response, yardstick) in [
-        (Response::Sign, Yardstick::Sign(None)),
-        (Response::Classes(3), Yardstick::Classes(3, None)),
+    for (response, yardstick, offsets) in [
+        (Response::Sign, Yardstick::Sign(None), 0),
+        (Response::Classes(3), Yardstick::Classes(3, None), 0),
+        (Response::Number(2.0), Yardstick::Number(-2.0, 2.0), 1),
     ] {
         let scores = response.scores();
         let mut form = TableForm::new(&map, response, 8, 4096);
-        let weights: Vec<f64> = (0..scores * map.dimension())
+        let weights: Vec<f64> = (0..scores * map.dimension() + offsets)
             .map(|place| f64::from(place as u32 % 7) / 4.0 - 0.75)
             .collect();
         let mut board = Scoreboard::new(yardstick, f64::INFINITY);
@@ -646,7 +688,9 @@ proptest! {
         let map = TableMap::new(shape(plain.axes, tables, l1)).unwrap();
         let radius = (1_i64 << radius) - i64::from(radius % 3 == 2);
         let scores = response.scores();
-        let weights: Vec<f64> = (0..map.dimension() * scores).map(|i| some[i % 7]).collect();
+        let offsets = if radius % 2 == 0 { scores } else { 0 };
+        let weights = (0..map.dimension() * scores + offsets).map(|i| some[i % 7]);
+        let weights: Vec<f64> = weights.collect();
         let blocks = scores + usize::from(sixteenths > 0);
         let mut form = TableForm::new(&map, response, sixteenths, radius);
         let mut integers = Vec::new();

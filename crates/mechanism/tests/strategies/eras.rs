@@ -80,7 +80,7 @@ fn every_item_moves_the_rows_by_what_was_paid() {
             .inspect(|moved| assert!(*moved <= paid))
             .fold(0.0, f64::max);
         assert!(worst > 0.999 * paid, "{worst} {paid}");
-        for era in 0..ERAS.len() {
+        for (era, (rows, _)) in ERAS.into_iter().enumerate() {
             let at = |item| plan.radius_of(item);
             let radius = at(first(era));
             let last = first(era + 1) - 1;
@@ -89,7 +89,7 @@ fn every_item_moves_the_rows_by_what_was_paid() {
                 (at(last), radius),
                 "one lattice for an era"
             );
-            let rows = ERAS[era].0 as f64;
+            let rows = rows as f64;
             // Floors of at most a unit of the lattice for each row: far less in the long era.
             let floors = if era < 2 { rows.sqrt() } else { 0.0 };
             let moved = adjacency.kappa() * radius as f64 * column(era) + floors;
@@ -134,7 +134,7 @@ fn the_promised_error_is_the_row_norm() {
     }
     assert!((plan.prefix_sd_max() / plan.node_sigma() / worst - 1.0).abs() < 1e-9);
     for seen in [1, 100, 256, 257, 300] {
-        let weights: Vec<f64> = (0..seen).map(|t| 0.3 - (t * 7 % 11) as f64).collect();
+        let weights: Vec<f64> = (0..seen).map(|t| 0.3 - f64::from(t * 7 % 11)).collect();
         let combined: Vec<f64> = (0..RELEASES as usize)
             .map(|row| {
                 let rows = weights.iter().zip(&decoder);

@@ -164,7 +164,8 @@ impl Player for TablesPlayer {
     /// The learner's bound is for releases that share their noise; what is exact for coordinates
     /// that are always damped alike, and about right elsewhere, is smaller by one factor for all.
     /// What later records correct is not counted. Releases of a new instance also have the noise of
-    /// those before.
+    /// those before. A row's hats have length 1 where there is an offset: so its variance, added to
+    /// that of every coordinate, is that of every row.
     fn deviations(&self, recipe: &TablesRecipe) -> Vec<f64> {
         let (plan, shares) = (recipe.plan(), self.learner.shares());
         let deviations = (1..)
@@ -178,7 +179,9 @@ impl Player for TablesPlayer {
         };
         let factor = factor * f64::from(self.instances + 1).sqrt();
         let deviations = self.learner.deviations().iter();
-        deviations.map(|deviation| factor * deviation).collect()
+        let offset = self.learner.offset_noise().powi(2);
+        let with_offset = |own: &f64| ((factor * own).powi(2) + offset).sqrt();
+        deviations.map(with_offset).collect()
     }
 
     fn output(&self) -> Vec<f64> {

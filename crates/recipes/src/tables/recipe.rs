@@ -8,6 +8,8 @@ use hushstream_learn::{CurvesAndTables, TableRule};
 use hushstream_mechanism::sums::{Geometry, Noise, SumKind, SumPlan, SumRequest};
 use hushstream_mechanism::{Axis, LogScale, Participation, Response, TableMap, TableShape};
 
+/// How much noise an offset may have, as a share of what curves give a score.
+const OFFSET_NOISE: f64 = 0.25;
 /// Records per batch for an unknown horizon.
 const OPEN_BATCH: u64 = 64;
 
@@ -162,6 +164,8 @@ impl TablesRequest {
         };
         let unit_is_number = matches!(self.response, Response::Number(_));
         let noise_at = plan.prefix_sd_max() * map.hats_length();
+        let step = self.step.unwrap_or(settings.score_noise / noise_at);
+        let has_offset = unit_is_number && settings.passes > 1;
         let rule = TableRule {
             hats: map.hats(),
             cells: map.cells(),
@@ -171,12 +175,13 @@ impl TablesRequest {
             batch: batch as f64,
             spread: map.hats_length() / (self.columns.len() as f64).sqrt(),
             unit,
-            step: self.step.unwrap_or(settings.score_noise / noise_at),
+            step,
             residual_bound: self.response.residual_bound(),
             cell_length: map.cell_length(),
             curvature: if unit_is_number { 1.0 } else { 0.25 },
             averaged: !self.in_time,
             repeats: settings.passes > 1,
+            offset: has_offset.then_some(OFFSET_NOISE * step * noise_at),
             noise: (1..=releases.min(1 << 16))
                 .map(|t| plan.prefix_sd(t))
                 .collect(),
@@ -340,11 +345,15 @@ impl TablesRecipe {
         self.kappa
     }
 
-    /// The deviation that noise gives the score of the last iterate's curves, in the units of the
-    /// score, before steps along the mean are damped: an upper bound, from public numbers.
+    /// The deviation that noise gives the score of the last iterate, in the units of the score,
+    /// before steps along the mean are damped: an upper bound, from public numbers. The noises of
+    /// curves and of an offset are added as if they were independent: where they are not, they
+    /// partly cancel.
     #[must_use]
     pub fn score_noise(&self) -> f64 {
-        self.rule.step * self.rule.unit * self.plan.prefix_sd_max() * self.map.hats_length()
+        let of_curves = self.rule.step * self.plan.prefix_sd_max() * self.map.hats_length();
+        let of_offset = self.rule.offset.unwrap_or(0.0);
+        self.rule.unit * (of_curves * of_curves + of_offset * of_offset).sqrt()
     }
 
     /// A fresh learner.
@@ -371,7 +380,7 @@ impl TablesRecipe {
         let (shape, rule) = (self.map.shape(), &self.rule);
         format!(
             "tables of {:?}, {:?} in {} tables of {} bins, share {:e}, T = {}, step {:e}, \
-             averaged {}, {:?}",
+             averaged {}{}, {:?}",
             self.request.response,
             shape.axes,
             shape.tables.len(),
@@ -380,6 +389,7 @@ impl TablesRecipe {
             self.request.rounds,
             rule.step,
             rule.averaged,
+            rule.offset.map_or("", |_| ", an offset"),
             self.plan.request()
         )
     }

@@ -10,7 +10,8 @@ use crate::spec::{Cells, cells};
 use crate::store::{Lane, ModelRow, Reached, Taken, Touches, Tx};
 use crate::told::{Clients, ForAsker, Public};
 use axum::http::Method;
-use hushstream::{AskerOnly, Decision};
+use hushstream::read::Column;
+use hushstream::{AskerOnly, Decision, Error};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::sync::{Arc, PoisonError};
@@ -82,10 +83,24 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// A context that cannot be read. No value is named.
-fn unread() -> Problem {
+/// A context that cannot be read. Its column is named, and no value.
+fn unread(error: &Error) -> Problem {
     let told = "a value of the context cannot be read: see the model's schema";
-    Problem::unprocessable(told).at("context")
+    Problem::unprocessable(told).at(place_of(error, "context"))
+}
+
+/// The place below `place` of the column that cannot be read, as the model's schema names it.
+pub(super) fn place_of(error: &Error, place: &str) -> String {
+    let column = match error {
+        Error::Read(error) => error.place.column.as_ref(),
+        _ => None,
+    };
+    match column {
+        Some(Column::Field {
+            name: Some(name), ..
+        }) => format!("{place}.{name}"),
+        _ => place.to_owned(),
+    }
 }
 
 /// The body as an object that has these keys and no others.
@@ -287,7 +302,7 @@ fn draw(
         Some(allowed) => decider.decide_among(&given, allowed, &coins, slot),
         None => decider.decide(&given, &coins, slot),
     };
-    drawn.map_err(|_| unread())
+    drawn.map_err(|error| unread(&error))
 }
 
 async fn decide(call: Call) -> Result<ForAsker, Problem> {
@@ -618,7 +633,7 @@ async fn fill(call: Call) -> Result<Public, Problem> {
             more: &[],
         };
         let all = decider.probabilities(&given);
-        let all = all.map_err(|_| unread())?;
+        let all = all.map_err(|error| unread(&error))?;
         all.for_the_asker()
             .get(arm)
             .map_or(0.0, |(_, probability)| *probability)

@@ -1,6 +1,6 @@
 //! Supervised learning: records, late targets, predictions.
 
-use super::decisions::{check_keys, event_id, object, person, random_id, told_about};
+use super::decisions::{check_keys, event_id, object, person, place_of, random_id, told_about};
 use super::models::check_task;
 use super::{Call, JSON, LINES, Route};
 use crate::problem::Problem;
@@ -232,9 +232,9 @@ async fn predict(call: Call) -> Result<ForAsker, Problem> {
             cells: &cells,
             more: &[],
         };
-        let unread = |_| {
+        let unread = |error| {
             let told = "a value cannot be read: see the model's schema";
-            Problem::unprocessable(told).at(place.clone())
+            Problem::unprocessable(told).at(place_of(&error, &place))
         };
         let prediction = serving.model.predict(&given).map_err(unread)?;
         predictions.push(match prediction {

@@ -446,10 +446,11 @@ fn mistakes_are_told_with_their_place() {
     let told = server.call(&server.operator, "PUT", "/v1/datasets/People", &body);
     let detail = told.json()["detail"].to_string();
     assert!(told.0 == 404 && detail.contains("a-z 0-9"), "{detail}");
-    // A context: not its value.
+    // A context: its column, and not its value.
     let context = json!({"context": {"age": "secret", "device": "phone"}});
     let told = server.call(&server.token("client"), "POST", DECISIONS, &context);
     let detail = told.json()["detail"].to_string();
+    assert_eq!(told.json()["place"], "context.age");
     assert!(
         told.0 == 422 && detail.contains("of the context") && !detail.contains("secret"),
         "{detail}"

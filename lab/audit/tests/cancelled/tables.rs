@@ -47,6 +47,7 @@ pub(crate) struct Task {
     pub(crate) persons: u64,
     pub(crate) batch: u64,
     pub(crate) passes: u64,
+    pub(crate) step: f64,
 }
 
 impl Task {
@@ -57,6 +58,8 @@ impl Task {
         persons: 1,
         batch: 1,
         passes: 1,
+        // So small that scores stay near 0.
+        step: 1e-6,
     };
 }
 
@@ -108,7 +111,7 @@ impl OnTables {
             passes: several.then_some(task.passes),
             knots: Some(3),
             tables: (!several).then_some(task.tables),
-            step: Some(1e-6),
+            step: Some(task.step),
         }
         .plan()?;
         let rows = Rows::of(recipe.plan());
@@ -120,7 +123,7 @@ impl OnTables {
     }
 
     fn weights(&self) -> usize {
-        self.recipe.map().dimension() * self.recipe.request().response.scores()
+        self.recipe.learner().unwrap().iterate().len()
     }
 
     /// A record that is as far from others as it can be: its features are those of its side alone,
@@ -516,6 +519,38 @@ fn passes_move_no_table_by_more_than_was_paid() {
             let share = share_of_price(&cell);
             assert!(share >= 0.99, "{}: only {share} of the price", cell.name());
         }
+    }
+}
+
+/// Numbers of several passes are asked at an offset after the first one.
+#[test]
+fn an_offset_moves_no_table_by_more_than_was_paid() {
+    for adjacency in ADJACENCIES {
+        let task = Task {
+            adjacency,
+            response: Response::Number(2.5),
+            passes: PASSES,
+            step: 1.0,
+            ..Task::PLAIN
+        };
+        let cell = OnTables::plan(SumKind::Fresh, Noise::Gaussian, task).unwrap();
+        let streams = cell.streams();
+        let [left, _] = &streams[0];
+        let asked = cell
+            .own(left, &Key::insecure_recorded(11).0, Stop::Never)
+            .questions;
+        let offsets = asked
+            .iter()
+            .map(|weights| weights[cell.recipe.map().dimension()]);
+        let offsets: Vec<f64> = offsets.collect();
+        let (first, later) = offsets.split_at(ROWS as usize);
+        assert!(first.iter().all(|o| *o == 0.0) && later.iter().all(|o| *o != 0.0));
+        let share = share_of_price(&cell);
+        assert!(
+            share <= 1.0 + 1e-9,
+            "{}: moved {share} of the price",
+            cell.name()
+        );
     }
 }
 

@@ -251,7 +251,8 @@ impl Question {
                 let response = response.checked()?;
                 let blocks = response.scores() + usize::from(*sixteenths > 0);
                 blocks.checked_mul(map.dimension()) == Some(dimension)
-                    && is_weights(weights, response.scores() * map.dimension())
+                    && map.fits(weights.len(), response.scores())
+                    && is_weights(weights, weights.len())
                     && map.shape().l1 == fields.l1
                     && *sixteenths <= 16
             }
