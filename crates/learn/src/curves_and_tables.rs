@@ -37,9 +37,9 @@
 //!
 //! Where targets spread over their bounds (or noise is large) o is about 0, which is better there:
 //! a mean that curves carry draws unusual records to the middle of the bounds, and they often are
-//! nearer to it. (docs/trials.md has the tables on which c was chosen.) From then on every record is
-//! asked at o + ⟨w, φ⟩. The gradients of the first reading are moved to
-//! where it would have been asked at o: G + o·Σ φ, with Σ φ = B·p from all counts so far.
+//! nearer to it. (docs/trials.md has the tables on which c was chosen.) From then on every record
+//! is asked at o + ⟨w, φ⟩. The gradients of the first reading become those of a reading at o:
+//! G + o·Σ φ, with Σ φ = B·p from all counts so far.
 //!
 //! *Its noise*, to first order: that of a moves o by (3h − 2h²)·s/(‖p‖B), and that of d, which is
 //! independent of it, by √(4c(1−h)h³)·s/(‖p‖B). An offset whose deviation would be more than a

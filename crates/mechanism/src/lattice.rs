@@ -402,12 +402,12 @@ impl Lattice {
     ///
     /// *Proof.* Let u = 2⁻⁵³. Integers are exact here, a square is rounded once, and none vanishes,
     /// as it is 0 or at least 1. A term passes at most n − 1 additions of numbers that are not
-    /// negative, in whatever order; each is rounded once. So the sum that is computed is at least
+    /// negative, in whatever order; each is rounded once. So the computed sum is at least
     /// (1 − u)ⁿ ≥ 1 − nu of the true one, which is at most 1 + 2nu times the computed one, as
-    /// n < 2³³ + 8. What is not a number is within no limit, and what overflows neither. The limit is
-    /// at most 1 − (2n + 8)u of the radius, or its square, but for three roundings, which add less
-    /// than 4u. So the true sum is at most (1 + 2nu)(1 − (2n + 8)u)(1 + 4u) < 1 times the radius, or
-    /// its square. No size is larger then than the radius, and its float is its integer. ∎
+    /// n < 2³³ + 8. NaN is within no limit, and neither is an overflow. The limit is at most
+    /// 1 − (2n + 8)u of the radius, or its square, but for three roundings, which add less than 4u.
+    /// So the true sum is at most (1 + 2nu)(1 − (2n + 8)u)(1 + 4u) < 1 times the radius, or its
+    /// square. No size is larger then than the radius, and its float is its integer. ∎
     fn sure_limit(&self, terms: usize) -> f64 {
         let radius = self.radius as f64;
         let limit = match self.norm {

@@ -218,7 +218,7 @@ impl<M: Mechanism> Private<M> {
         covered && self.mechanism.is_long(since, base)
     }
 
-    /// Whether anything is stored: without storage no run comes back, and a checkpoint says nothing.
+    /// Whether anything is stored. Without storage no run is resumed, and no checkpoint is needed.
     #[must_use]
     pub fn is_kept(&self) -> bool {
         self.diary.is_kept()

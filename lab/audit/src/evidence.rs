@@ -317,9 +317,10 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// None yet. `earlier` are other runs, if there are any, which stakes may be learned from; tails
-    /// are at most `most`, and each of the bounds is wrong with probability at most `error`. So is
-    /// a refutation, whichever bound it comes from: the error is shared ([`Evidence::refutes`]).
+    /// None yet. `earlier` are other runs, if there are any, which stakes may be learned from.
+    /// Tails are at most `most`, and each of the bounds is wrong with probability at most `error`.
+    /// So is a refutation, whichever bound it comes from: the error is shared
+    /// ([`Evidence::refutes`]).
     pub fn new(claim: Claim, earlier: &[Tails], most: f64, error: f64) -> Self {
         let size = earlier.first().map_or(0, |run| run.tails.len());
         let mut seen = Moments::prior(size);

@@ -195,6 +195,8 @@ fn no_square_wraps() {
 /// leave such sums to the integers. And it must not leave ordinary ones to them.
 #[test]
 fn sums_that_floats_cannot_tell_from_the_limit_are_not_sure() {
+    let unit = Lattice::new(16, Norm::L1, 1.0, 1).unwrap();
+    assert_eq!(unit.sure_limit(16), 1.0 - 20.0 * f64::EPSILON);
     for power in [1, 20, 26, 27, 28, 33, 40] {
         let radius = 1_i64 << power;
         for norm in [Norm::L1, Norm::L2] {

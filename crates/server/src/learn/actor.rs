@@ -576,8 +576,8 @@ impl Actor {
         Ok(&mut open.ok_or_else(Problem::internal)?.run)
     }
 
-    /// Stores the release of the last batch, if the store has not got it, and settles it, if that was
-    /// not done. What is asked for next is witnessed in any case.
+    /// Stores the release of the last batch, if the store has not got it, and settles it, if that
+    /// was not done. What is asked for next is witnessed in any case.
     fn catch_up(&mut self, row: &Arc<ModelRow>, fence: Option<Fence>) -> Result<(), Problem> {
         let (fed, version) = (
             self.context.db.state(row.number)?.fed,

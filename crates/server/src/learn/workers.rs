@@ -46,8 +46,8 @@ impl Workers {
         }
     }
 
-    /// The same, and gives what comes of it. After a failure, which no refusal is, the data set begins
-    /// anew from what is durable.
+    /// The same, and gives the job's result. After a failure, which no refusal is, the data set
+    /// begins anew from what is durable.
     ///
     /// # Errors
     /// The job's own; 503 if its thread is gone.
