@@ -242,7 +242,7 @@ fn a_picture_is_written() {
     );
     assert!(hushstream(&arguments).status.success());
     let svg = std::fs::read_to_string(path).unwrap();
-    assert_eq!(svg.matches("<polyline").count(), 8);
+    assert_eq!(svg.matches("<polyline").count(), 9);
     assert!(!svg.contains("NaN") && !svg.contains("inf"));
 }
 

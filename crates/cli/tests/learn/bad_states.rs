@@ -115,7 +115,7 @@ fn what_is_not_there_cannot_be_resumed() {
     put("ledger", "away");
     let message = folder.fails(&learn(&format!("{flags} --resume")));
     assert!(
-        message.contains("the ledger ledger is not there"),
+        message.contains("the ledger ledger does not exist"),
         "{message}"
     );
     folder.succeeds(&learn("--seed-insecure 2 --ledger ledger"));

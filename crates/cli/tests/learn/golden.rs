@@ -62,7 +62,7 @@ const WORDS: [(&str, &str); 18] = [
 ];
 
 const BUDGETS: [&str; 2] = ["pure", "approximate"];
-const SUMS: [&str; 7] = [
+const SUMS: [&str; 8] = [
     "tree",
     "tree-padded",
     "honaker",
@@ -70,6 +70,7 @@ const SUMS: [&str; 7] = [
     "blt",
     "kary",
     "octave",
+    "eras",
 ];
 const NOISES: [&str; 3] = [
     "approximate --noise gaussian",
@@ -200,13 +201,14 @@ const OTHERS: [&str; 99] = [
 ];
 
 /// Runs that are also stopped: a case of every kind of run, and of every family of sums.
-const STOPPED: [&str; 16] = [
+const STOPPED: [&str; 17] = [
     "binary approximate --noise gaussian --recipe pftal-convex --sum tree --batch 1",
     "binary approximate --noise gaussian --recipe pftal-convex --sum honaker --batch 4",
     "binary approximate --noise gaussian --recipe pftal-convex --sum blt --batch 4",
     "binary pure --noise l2-laplace --recipe pftal-convex --sum kary --batch 4",
     "number approximate --noise gaussian --recipe pqftl --sum smooth --batch 1",
     "experts approximate --noise gaussian --recipe ftrl --sum octave --batch 1",
+    "binary approximate --noise gaussian --recipe pftal-convex --sum eras --batch 4",
     "binary approximate --recipe coco-p --window 16 --strong-convexity 0.1",
     "binary approximate --recipe pftal-convex --batch 4 --person who --max-per-person 3",
     "classes approximate --recipe pqftl",
