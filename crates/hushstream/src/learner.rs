@@ -247,7 +247,7 @@ pub struct Output {
 /// learner.data.file = file.display().to_string();
 /// let mut log = Log::default();
 /// let outcome = learner.learn_heard(&mut log)?;
-/// assert_eq!(outcome.rounds, 1000);
+/// assert_eq!(outcome.rounds, 20_000); // a small file is read twenty times
 /// # std::fs::remove_dir_all(&folder)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

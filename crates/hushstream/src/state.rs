@@ -131,13 +131,15 @@ fn without(flags: &[String], others: &[String]) -> String {
 /// }
 ///
 /// # let folder = std::env::temp_dir().join(format!("key-seal-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
 /// let learner = Learner::classify()
 ///     .features(2)
 ///     .records(100)
 ///     .budget(Budget::approx(1.0, 1e-6)?)
 ///     .adjacency(ReplaceOne)
 ///     .simulated(7)
-///     .state(&folder)
+///     .ledger(folder.join("ledger"))
+///     .state(folder.join("run"))
 ///     .seal(Arc::new(Flipped));
 /// learner.clone().start()?.learn(&[0.1, 0.2, 1.0])?;
 /// assert!(learner.resume()?.resumed().is_some());
@@ -184,6 +186,7 @@ pub trait KeySeal: Send + Sync {
 ///     .budget(Budget::approx(1.0, 1e-6)?)
 ///     .adjacency(ReplaceOne)
 ///     .simulated(7)
+///     .ledger(folder.join("ledger"))
 ///     .kept("flights", Arc::new(Prefixed(folder.join("flights"))));
 /// learner.clone().start()?.learn(&[0.1, 0.2, 1.0])?;
 /// assert!(learner.resume()?.resumed().is_some());
