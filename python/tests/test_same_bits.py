@@ -33,6 +33,16 @@ def given(models):
     return [(model.release, model.weights.tolist()) for model in models]
 
 
+def given_with_offset(models):
+    return [(model.release, model.weights.tolist(), model._native.range[1]) for model in models]
+
+
+def released_with_offset(lines, middle):
+    """Of a number in several passes: the program writes its offset from the middle of the bounds behind
+    the weights; a model has added both."""
+    return [(number, weights[:-1], middle + weights[-1]) for number, weights in lines]
+
+
 TASKS = {
     "two classes": (("--target", "late", "--positive", "yes"), {"classes": ["no", "yes"]}, "late"),
     "classes": (
@@ -88,11 +98,14 @@ def test_fit_releases_what_the_program_does(task, program, tmp_path, people, sch
     said(target)
     expected = released(program, tmp_path, frame, *TASKS[task][0])
     assert len(expected) > 1, "several passes over the file"
+    told = given
+    if task == "number":
+        told, expected = given_with_offset, released_with_offset(expected, 2500)
     fitted = learner(task, schema).fit(frame.drop(columns=target), frame[target])
-    assert given(fitted.releases_) == expected
+    assert told(fitted.releases_) == expected
     # By name, and the same guarantee, word by word.
     by_name = learner(task, schema).fit(frame, target)
-    assert given(by_name.releases_) == expected
+    assert told(by_name.releases_) == expected
     of_program = hushstream.load_model(tmp_path / "model.json")
     assert str(of_program.guarantee) == str(by_name.guarantee_)
 
